@@ -1,8 +1,10 @@
 // Tests how the page is delivered: from file names that change with their content, and with a policy that blocks all other scripts.
 
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
@@ -143,4 +145,13 @@ test("a slow page is first shown when it is complete", async ({ browser, request
   await context.close();
   slow.closeAllConnections();
   slow.close();
+});
+
+test("the licenses of all parts travel with the server and with the program", async ({ request }) => {
+  const served = await (await request.get("/licenses")).text();
+  for (const part of ["actix-web ", "leptos ", "sqlx ", "SQLite", "mimalloc", "Apache License", "MIT License"]) {
+    expect(served, part).toContain(part);
+  }
+  const { stdout } = await promisify(execFile)(process.env.TALLYBOOK_BIN!, ["licenses"], { maxBuffer: 16 * 1024 * 1024 });
+  expect(stdout.trim()).toBe(served.trim());
 });

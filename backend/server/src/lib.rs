@@ -1,5 +1,5 @@
-//! Tallybook's server: settings (`config`), HTTP (`http`), start and shutdown (`application`), and the check of stored data
-//! (`consistency`). The use cases are in the crates `tallybook-conversations`, `tallybook-tool-history` and
+//! Tallybook's server: settings (`config`), HTTP (`http`), start and shutdown (`application`), and the check of stored
+//! data (`consistency`). The use cases are in the crates `tallybook-conversations`, `tallybook-tool-history` and
 //! `tallybook-accounts`.
 
 pub mod application;

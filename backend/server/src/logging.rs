@@ -18,7 +18,7 @@ pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>
     let log = tracing_subscriber::fmt::layer().with_writer(WithoutSecrets(secrets));
     let log = match format {
         LogFormat::Text => log.with_ansi(!is_plain && io::stderr().is_terminal()).boxed(),
-        // The spans name the request, its user, and its turn. The innermost span comes last.
+        // The spans identify the request, its user, and its turn. The innermost span comes last.
         LogFormat::Json => log.json().flatten_event(true).with_current_span(false).boxed(),
     };
     tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
@@ -33,7 +33,7 @@ fn filter() -> EnvFilter {
     EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{mistakes}"))
 }
 
-/// A writer to stderr that redacts these secrets. Each log entry is written in one piece.
+/// A writer to stderr that redacts these secrets. It writes each log entry with a single call.
 struct WithoutSecrets(Secrets);
 
 impl<'a> MakeWriter<'a> for WithoutSecrets {

@@ -140,7 +140,7 @@ fn greeting(app: &Application, data: &str) -> String {
 }
 
 fn fail(message: &str) -> ExitCode {
-    // If stderr is gone too, the error cannot be reported.
+    // If stderr is closed too, the error cannot be reported.
     let _ = writeln!(std::io::stderr(), "tallybook: {message}");
     ExitCode::FAILURE
 }

@@ -43,8 +43,8 @@ impl PageFiles {
         Self { db }
     }
 
-    /// Stores the files of a version that has just started, unless they are stored already. Deletes those of the oldest
-    /// versions.
+    /// Stores the files of a version that has just started, unless they are already stored. Deletes the files of the
+    /// oldest versions.
     pub(crate) async fn keep(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
         if bytes > MAX_VERSION_BYTES {
@@ -112,8 +112,8 @@ impl PageFiles {
     }
 
     async fn delete_old(&self) -> sqlx::Result<()> {
-        // The inner query keeps MySQL from merging the subquery: MySQL cannot read from the table that the statement deletes
-        // from.
+        // The inner query keeps MySQL from merging the subquery: MySQL cannot read from the table that the statement
+        // deletes from.
         self.db
             .writer()
             .query(

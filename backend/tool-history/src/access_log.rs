@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     ToolHistory, ToolHistoryError,
     filter::Filter,
-    limits::{LOOKS_ON_PAGE, MAX_CHANGES_LISTED, MAX_REASON_CHARS, REASON_LIFETIME},
+    limits::{MAX_CHANGES_LISTED, MAX_REASON_CHARS, REASON_LIFETIME, RECORDS_PER_PAGE},
     store::{
         access_log::{self, ALL_USERS, AccessRow, Action},
         calls::CallRow,
@@ -128,9 +128,9 @@ impl ToolHistory {
             Some(cursor) => read_cursor(cursor).ok_or(ToolHistoryError::BadCursor)?,
             None => (now() + TimeDelta::days(1), i64::MAX),
         };
-        let limit = u32::try_from(LOOKS_ON_PAGE).unwrap_or(u32::MAX);
+        let limit = u32::try_from(RECORDS_PER_PAGE).unwrap_or(u32::MAX);
         let rows = access_log::list(&self.context.db, user, before, limit).await?;
-        let last = rows.last().filter(|_| rows.len() == LOOKS_ON_PAGE);
+        let last = rows.last().filter(|_| rows.len() == RECORDS_PER_PAGE);
         let next_cursor = last.map(|row| format!("{}.{}", row.created_at.timestamp_micros(), row.id));
         Ok(Page { items: rows.into_iter().map(into_record).collect(), next_cursor })
     }

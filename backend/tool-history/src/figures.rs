@@ -11,7 +11,7 @@ use tallybook_protocol::ToolCallStatus;
 
 use super::{
     ToolHistory, ToolHistoryError,
-    limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_LOOKED_AT, MAX_OPEN_CALLS},
+    limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_ON_REQUEST, MAX_OPEN_CALLS},
     store::{
         figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, UsageRow},
         totals::{self, SumRows},
@@ -176,7 +176,7 @@ impl ToolHistory {
         let mut all = Figures::default();
         all.add_sums(totals::sum(db, since, whole_days(since, &totals::list_counted_days(db, since).await?)).await?);
         // The newest hours are at the end.
-        let looked_at = missing.split_off(missing.len().saturating_sub(MAX_HOURS_LOOKED_AT));
+        let looked_at = missing.split_off(missing.len().saturating_sub(MAX_HOURS_ON_REQUEST));
         all.missing_hours = missing.len();
         let mut models = Vec::with_capacity(looked_at.len());
         for hour in looked_at {

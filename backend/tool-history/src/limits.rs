@@ -29,7 +29,7 @@ pub(crate) const MAX_LISTED_RERUNS: u32 = 20;
 pub(crate) const RERUN_LEEWAY: TimeDelta = TimeDelta::seconds(15);
 
 /// Number of records on a page of the access log.
-pub(crate) const LOOKS_ON_PAGE: usize = 50;
+pub(crate) const RECORDS_PER_PAGE: usize = 50;
 /// Maximum number of unacknowledged account changes in one response.
 pub(crate) const MAX_CHANGES_LISTED: u32 = 10;
 
@@ -50,7 +50,7 @@ pub(crate) const FEW: u32 = 5_000;
 /// batches.
 pub(crate) const MAX_SORTED: u32 = 50_000;
 /// Number of calls scanned in order of duration after which the server checks whether sorting is possible instead.
-pub(crate) const MAX_PASSED: u32 = 50_000;
+pub(crate) const MAX_SCANNED_BEFORE_SORT: u32 = 50_000;
 /// Maximum number of batches of new calls whose index columns are filled in before a page is read.
 pub(crate) const MAX_COMPLETED_FIRST: usize = 4;
 
@@ -71,7 +71,7 @@ pub(crate) const HOURS_COUNTED_AT_ONCE: usize = 20;
 /// Maximum number of unfinished calls that the server looks up. Hours in which one of them started are counted later.
 pub(crate) const MAX_OPEN_CALLS: u32 = 10_000;
 /// Maximum number of uncounted hours that are counted on request for one page.
-pub(crate) const MAX_HOURS_LOOKED_AT: usize = 12;
+pub(crate) const MAX_HOURS_ON_REQUEST: usize = 12;
 
 /// Time for which a reason is valid.
 pub(crate) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);

@@ -10,7 +10,10 @@ use tokio::time::{Instant, timeout};
 use super::{
     ToolHistory, ToolHistoryError,
     filter::Filter,
-    limits::{CALLS_ON_PAGE, FEW, FIRST_RANGE, LIST_TIMEOUT, LONG_TIME, MAX_PASSED, MAX_RANGE, MAX_SORTED, SHORT_TIME},
+    limits::{
+        CALLS_ON_PAGE, FEW, FIRST_RANGE, LIST_TIMEOUT, LONG_TIME, MAX_RANGE, MAX_SCANNED_BEFORE_SORT, MAX_SORTED,
+        SHORT_TIME,
+    },
     store::{
         calls::{self, CallRange, CallRow, Key, ListPosition, Order, PositionRow},
         condition::Condition,
@@ -96,7 +99,7 @@ pub(crate) async fn find(
     let began = Instant::now();
     let (mut rows, mut calls, mut passed) = (Vec::new(), FIRST_RANGE, 0);
     loop {
-        if is_sorting_for_later && passed >= MAX_PASSED {
+        if is_sorting_for_later && passed >= MAX_SCANNED_BEFORE_SORT {
             is_sorting_for_later = false;
             if calls::is_few(db, condition, MAX_SORTED).await? {
                 let rows = calls::list_slowest_of_few(db, condition, start, count(wanted)).await?;
@@ -146,8 +149,8 @@ fn first_position(condition: &Condition, order: Order) -> ListPosition {
     })
 }
 
-/// Returns a time after the newest call, even one from a replica whose clock is ahead. MariaDB accepts no time after
-/// 2038.
+/// Returns a time later than any call, even if the clock of another replica is ahead. It is not the maximum time,
+/// because MariaDB accepts no time after 2038.
 fn latest() -> DateTime<Utc> {
     now() + TimeDelta::days(1)
 }

@@ -45,11 +45,11 @@ pub enum RerunState {
 /// A re-run that is about to start. Its row is already stored.
 pub struct BegunRerun {
     pub id: RerunId,
-    book: ToolHistory,
+    history: ToolHistory,
     tools: Arc<ToolRegistry>,
     tool: String,
     input: String,
-    whose: UserKey,
+    user_key: UserKey,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -72,18 +72,18 @@ impl ToolHistory {
             return Err(ToolHistoryError::NoRerun(NoRerun::TooLong));
         }
         let permit = context.reruns.clone().try_acquire_owned().map_err(|_| ToolHistoryError::TooManyReruns)?;
-        // Redacts configured secrets, because no tool may receive them. A call whose input is redacted is expected to
+        // Redacts configured secrets, because no tool may receive them. A call user_key input is redacted is expected to
         // fail.
         let input = context.agent.redact_secrets(input);
         let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
         Ok(BegunRerun {
             id,
-            book: self.clone(),
+            history: self.clone(),
             tools,
             tool: row.tool_name,
             input,
-            whose: UserKey(reader.user.0),
+            user_key: UserKey(reader.user.0),
             _permit: permit,
         })
     }
@@ -141,10 +141,10 @@ impl ToolHistory {
 impl BegunRerun {
     /// Runs the call to its end. Dropping the future cancels the call, and its outcome stays unknown.
     pub async fn run(self) {
-        let Self { id, book, tools, tool, input, whose, _permit } = self;
-        let end = book.context.agent.run_standalone(&tools, whose, &tool, &input).await;
-        book.context.counts.count_tool_call(Some(&tool), &end);
-        if let Err(error) = reruns::end(&book.context.db, id, &end).await {
+        let Self { id, history, tools, tool, input, user_key, _permit } = self;
+        let end = history.context.agent.run_standalone(&tools, user_key, &tool, &input).await;
+        history.context.counts.count_tool_call(Some(&tool), &end);
+        if let Err(error) = reruns::end(&history.context.db, id, &end).await {
             tracing::warn!(%error, rerun = %id, "cannot store the result of a re-run");
         }
     }

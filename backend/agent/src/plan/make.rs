@@ -80,18 +80,18 @@ fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
     let mut budget = MAX_PLANNED_EARLIER_BYTES;
     let mut context = Vec::new();
     for message in messages.iter().rev() {
-        let (from, content) = match message {
+        let (from, said) = match message {
             ModelMessage::User(parts) => ("person", UserPart::join_texts(parts)),
             ModelMessage::Assistant(blocks) => ("assistant", blocks.iter().filter_map(text).collect()),
             ModelMessage::ToolResults(_) => continue,
         };
-        let content = shorten(&content, MAX_PLANNED_TEXT_BYTES);
-        if content.is_empty() {
+        let said = shorten(&said, MAX_PLANNED_TEXT_BYTES);
+        if said.is_empty() {
             continue;
         }
-        let Some(left) = budget.checked_sub(content.len()) else { break };
+        let Some(left) = budget.checked_sub(said.len()) else { break };
         budget = left;
-        context.push(json!({"from": from, "words": content}));
+        context.push(json!({"from": from, "words": said}));
     }
     context.reverse();
     context

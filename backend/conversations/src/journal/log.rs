@@ -369,16 +369,30 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tallybook_database::now;
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageId, ReasoningDelta};
 
     use crate::journal::{
-        log::MAX_STORED_TEXT_BYTES,
-        log::{Stored, TurnLog},
+        log::{MAX_STORED_TEXT_BYTES, TurnLog},
+        stored::{EncodedEvent, Stored},
     };
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();
         ChatEvent::ContentDelta(ContentDelta { offset, delta: "x".repeat(bytes) })
+    }
+
+    #[tokio::test]
+    async fn subscribers_receive_the_json_that_was_stored() {
+        let log = Arc::new(TurnLog::new(MessageId(7), 1));
+        let mut subscription = log.subscribe_from_start();
+        // The stored JSON differs from the event's own, so this shows which one is sent.
+        let stored = EncodedEvent::of(&delta(0, 1)).unwrap();
+        log.append_encoded(delta(0, 2), stored, now());
+        let entries = subscription.next().await.unwrap();
+        assert_eq!(*entries[0].json().unwrap(), *delta(0, 1).data().unwrap());
     }
 
     #[test]

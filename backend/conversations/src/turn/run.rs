@@ -271,26 +271,45 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{collections::BTreeSet, sync::Arc};
 
+    use futures_util::FutureExt as _;
     use tallybook_accounts::UserId;
+    use tallybook_protocol::AnswerMode;
 
-    use crate::turn::{run::RunningGuard, testing::Fixture};
+    use crate::{
+        store::user_settings::TurnSettings,
+        turn::{run::Turn, testing::Fixture},
+    };
 
+    /// A panic drops the future of the turn, as this test does at its first await point.
     #[tokio::test]
     async fn a_turn_that_panics_is_unregistered() {
         let fixture = Fixture::set_up().await;
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        context.running.add(rows, &context.shut_down);
-        let log = context.journal.open(rows.assistant_message_id, rows.epoch);
-        let guard = RunningGuard { context: Arc::clone(&context), user: UserId::LOCAL, rows, log: Arc::clone(&log) };
-        let panicking = context.spawn::<()>(async move {
-            let _registered = guard;
-            panic!("as a test asked for");
-        });
-        assert!(panicking.await.is_err_and(|error| error.is_panic()));
+        let (cancel, log) = (
+            context.running.add(rows, &context.shut_down),
+            context.journal.open(rows.assistant_message_id, rows.epoch),
+        );
+        let turn = Turn {
+            context: Arc::clone(&context),
+            user: UserId::LOCAL,
+            conversation_id: fixture.conversation_id,
+            rows,
+            model: Arc::clone(context.models.default_model()),
+            settings: TurnSettings { instructions: String::new(), disabled_tools: BTreeSet::new() },
+            given: None,
+            mode: AnswerMode::React,
+            question: None,
+            log: Arc::clone(&log),
+            cancel,
+        };
+        let mut run = Box::pin(turn.run());
+        assert!((&mut run).now_or_never().is_none(), "the turn reads its history first");
+        assert!(context.running.contains(rows.assistant_message_id) && !log.has_ended());
+        drop(run);
         assert!(!context.running.contains(rows.assistant_message_id) && log.has_ended());
         assert!(context.journal.find(rows.assistant_message_id).is_none());
     }

@@ -315,8 +315,8 @@ pub(crate) fn variables() -> Vec<String> {
     Options::command().get_arguments().filter_map(variable).collect()
 }
 
-/// Makes an option ignore its variable if the variable is blank, as compose files and `.env` files set it. Otherwise
-/// clap would treat the blank as a value, and an invalid one.
+/// Makes an option ignore its variable if the variable is blank. Compose files and `.env` files often set blank
+/// variables, which clap would refuse as invalid values.
 fn without_blank_variable(arg: Arg) -> Arg {
     let value = arg.get_env().and_then(std::env::var_os);
     let blank = value.is_some_and(|value| value.to_str().is_some_and(|text| text.trim().is_empty()));
@@ -341,7 +341,7 @@ fn seconds() -> impl TypedValueParser<Value = u64> {
     clap::value_parser!(u64).range(1..=86_400)
 }
 
-/// Maximum of `wait_hours`. Ten years are as good as any longer time.
+/// Maximum of `wait_hours`: ten years.
 const MAX_WAIT_HOURS: f64 = 87_600.0;
 
 /// Returns the number of hours if it is in range, or otherwise a description of the problem.
@@ -355,7 +355,7 @@ fn wait_hours(text: &str) -> Result<f64, String> {
     check_wait_hours(hours).map_err(|problem| format!("CONSENT_WAIT_HOURS {problem}"))
 }
 
-/// Parses a temperature. It is checked here too, because no other check covers the settings of the demo model.
+/// Parses a temperature. Checks the range here, because no other check covers it for the demo model.
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number| (0.0..=2.0).contains(number));
     number.ok_or_else(|| "LLM_TEMPERATURE must be a number from 0 to 2".to_owned())

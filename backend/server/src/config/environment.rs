@@ -24,7 +24,7 @@ pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError
     }))
 }
 
-/// Returns the name of the variable that the key comes from, or would come from.
+/// Returns the name of the variable that contains the API key, or that would have to contain it.
 fn key_variable(options: &Options, provider: ProviderKind) -> String {
     let is_own = set(options.llm_api_key.clone()).is_none() || set(options.llm_provider.clone()).is_none();
     let own = provider.key_variable().filter(|_| is_own && own_key(options, provider).is_some());

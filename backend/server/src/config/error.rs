@@ -1,5 +1,5 @@
-//! Errors in the settings. Each is a sentence that names the setting. Errors in the settings file also have the line, the
-//! path of the key, and the expected value.
+//! Errors in the settings. Each is a sentence that names the setting. Errors in the settings file also have the line,
+//! the path of the key, and the expected value.
 
 use std::{
     fmt::Display,
@@ -27,7 +27,7 @@ pub enum ConfigError {
     Bad {
         /// The environment variable.
         setting: &'static str,
-        /// What is wrong with the value and what would be valid, as a sentence that continues the name.
+        /// Problem with the value and an example of a valid one, as a sentence that continues the name.
         problem: String,
     },
     /// A value in the settings file is not valid.
@@ -79,7 +79,7 @@ fn at(path: &Path, text: &str, span: &Range<usize>, problem: String) -> ConfigEr
     ConfigError::File { path: path.to_owned(), line: line_of(text, span), problem }
 }
 
-/// Turns a value_error into a sentence that begins with its key.
+/// Turns a [`ValueError`] into a sentence that begins with its key.
 fn sentence(value_error: &ValueError<'_>, key: Option<&str>) -> String {
     let within = |name: &str| key.map_or_else(|| name.to_owned(), |table| format!("{table}.{name}"));
     match value_error {

@@ -1,5 +1,5 @@
-//! HTTP handlers for approvals: decisions on tool calls, and the saved approvals. API keys can list saved approvals but cannot
-//! decide: tool calls wait for a user.
+//! HTTP handlers for approvals: decisions on tool calls, and the saved approvals. API keys can list saved approvals but
+//! cannot decide: tool calls wait for a user.
 
 use actix_web::{HttpResponse, web};
 use tallybook_conversations::{ConversationService, DecisionAnswer};

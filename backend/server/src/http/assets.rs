@@ -1,4 +1,5 @@
-//! HTTP handlers for the page's files: those of this server's version (`site`) and of other versions (`other_versions`).
+//! HTTP handlers for the page's files: those of this server's version (`site`) and of other versions
+//! (`other_versions`).
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -26,7 +27,7 @@ pub(crate) async fn versioned(state: State, request: HttpRequest) -> Result<Http
     Ok(not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND))
 }
 
-/// Path of the licenses of all parts of the program and the page, as collected by `cargo xtask build`.
+/// Path of the licenses of all components of the program and the page, which `cargo xtask build` collects.
 pub(crate) const LICENSES: &str = "/licenses";
 
 pub(crate) async fn licenses(state: State, request: HttpRequest) -> HttpResponse {
@@ -37,8 +38,8 @@ pub(crate) async fn unversioned(state: State, request: HttpRequest) -> HttpRespo
     state.site.unversioned(&request).unwrap_or_else(|| not_found().body(NOT_FOUND))
 }
 
-/// Serves the service worker, which answers in the browser while the server is unreachable. Browsers revalidate it on each
-/// visit. It connects only to this server, which its own policy has to allow.
+/// Serves the service worker, which answers in the browser while the server is unreachable. Browsers revalidate it on
+/// each visit. It connects only to this server; its content security policy allows that.
 pub(crate) async fn service_worker(state: State, request: HttpRequest) -> HttpResponse {
     let mut response = unversioned(state, request).await;
     let policy = HeaderValue::from_static("default-src 'none'; connect-src 'self'");

@@ -1,5 +1,5 @@
-//! Request bodies: JSON with readable errors, optional bodies, the time limit, and the size limit of forms. `connection` and
-//! `server` enforce the other limits of a request.
+//! Request bodies: JSON with readable errors, optional bodies, the time limit, and the size limit of forms.
+//! `connection` and `server` enforce the other limits of a request.
 
 use std::{
     io::{self, ErrorKind},
@@ -27,7 +27,7 @@ use tokio::time::sleep;
 
 use super::{error::ApiError, state::State};
 
-/// A JSON body that must be an object. A list is refused, because serde would read its items as the fields of the struct, in
+/// A JSON body that must be an object. A list is refused, because serde would read its items as the struct's fields in
 /// order.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
@@ -53,8 +53,8 @@ fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
     })
 }
 
-/// Parses JSON. The error holds the path of the invalid value and the reason; the path is `None` if the whole document is
-/// invalid.
+/// Parses JSON. The error holds the path of the invalid value and the reason; the path is `None` if the whole document
+/// is invalid.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
     let mut json = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -1,6 +1,6 @@
-//! Extractors of the caller: [`CurrentUser`] for handlers that only need the user id, [`Authenticated`] for all of the caller,
-//! and [`SessionUser`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify` authenticates the request.
-//! Also the extractor of a place among the event streams.
+//! Extractors of the caller: [`CurrentUser`] for handlers that only need the user ID, [`Authenticated`] for the full
+//! [`Caller`], and [`SessionUser`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify`
+//! authenticates the request. Also the extractor of an event stream's [`StreamPermit`].
 
 use std::future::{Ready, ready};
 
@@ -25,8 +25,8 @@ pub(crate) struct Admin(pub(crate) Caller);
 /// An admin, or an API key of an admin.
 pub(crate) struct Operator;
 
-/// Returns the caller of a request, or `None` if the request is not authenticated. A handler that takes a caller does not run
-/// then, whatever path it is registered at.
+/// Returns the caller of a request, or `None` if the request is not authenticated. In that case, a handler that takes a
+/// caller does not run, no matter at which path it is registered.
 pub(crate) fn caller_of(request: &HttpRequest) -> Option<Caller> {
     request.extensions().get::<Caller>().cloned()
 }
@@ -90,7 +90,7 @@ impl FromRequest for Operator {
     }
 }
 
-/// A handler takes a place as an argument, so a request that finds no place is refused before it changes anything.
+/// Handlers take the permit as an argument, so a request that gets no permit is refused before it changes anything.
 impl FromRequest for StreamPermit {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
@@ -99,9 +99,10 @@ impl FromRequest for StreamPermit {
         let taken = || {
             let state = request.app_data::<State>().ok_or(ApiError::NotSignedIn)?;
             let caller = caller_of(request).ok_or(ApiError::NotSignedIn)?;
-            let place = state.places.stream((caller.credential != Credential::Local).then_some(caller.user))?;
-            request.extensions_mut().insert(place.clone());
-            Ok(place)
+            let permit =
+                state.connection_limits.stream((caller.credential != Credential::Local).then_some(caller.user))?;
+            request.extensions_mut().insert(permit.clone());
+            Ok(permit)
         };
         ready(taken().map_err(|error: ApiError| error.into()))
     }

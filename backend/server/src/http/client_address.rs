@@ -1,5 +1,5 @@
-//! Determines the client address of a request. Any client can send `X-Forwarded-For`, so normally the address is that of the
-//! connection's peer. If the peer is a proxy that the operator trusts, the address is the last one in `X-Forwarded-For` that
+//! Determines the client address of a request. Because any client can send `X-Forwarded-For`, the address is normally
+//! that of the connection's peer. If the peer is a trusted proxy, the address is the last one in `X-Forwarded-For` that
 //! does not belong to a trusted proxy.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,7 +11,7 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Returns the client address of a request.
 pub(crate) fn of(request: &HttpRequest, trusted: &[IpNet]) -> IpAddr {
-    // A connection that the peer has closed has no peer address.
+    // If the peer has closed the connection, there is no peer address.
     let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip().to_canonical());
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     let headers: Vec<&str> =

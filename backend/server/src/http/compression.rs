@@ -1,5 +1,5 @@
-//! Middleware that compresses text responses (JSON, HTML, plain text) for clients that accept gzip. Files, which exist compressed
-//! already, choose their encoding in `content_encoding`.
+//! Middleware that compresses text responses (JSON, HTML, plain text) for clients that accept gzip. Files are
+//! compressed in advance; `content_encoding` selects their encoding.
 
 use actix_http::encoding::Encoder;
 use actix_web::{
@@ -12,7 +12,7 @@ use actix_web::{
 
 use super::content_encoding::accepted_encodings;
 
-/// Smallest body that is compressed, in bytes. A smaller one fits into a single network packet anyway.
+/// Minimum size of a body to compress, in bytes. A smaller body fits into a single network packet anyway.
 const MIN_BYTES: u64 = 1024;
 
 /// Compresses the response if its content is text and the client accepts gzip.
@@ -40,8 +40,8 @@ fn is_large(size: BodySize) -> bool {
     }
 }
 
-/// Returns `true` for text, except event streams, whose events must not wait in a compressor, and files, which have an
-/// `ETag` or an encoding of their own.
+/// Returns `true` for text. Returns `false` for event streams, whose events must not wait in a compressor, and for
+/// files, which already have an `ETag` or an encoding.
 fn is_compressible(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim_end().to_ascii_lowercase();

@@ -1,6 +1,6 @@
-//! A client's connection and its idle timeout, the only limit that applies from the connection's beginning to its end. The
-//! server must write something to the connection now and then. It does so for a client that it serves, but not for a client
-//! that keeps it waiting.
+//! A client's connection with an idle timeout: the connection fails if the server writes nothing to it for that time.
+//! It is the only limit that applies for the connection's whole lifetime. The server writes regularly to clients that
+//! it serves, so the timeout only ends connections of clients that keep the server waiting.
 
 use std::{
     io::{self, ErrorKind, IoSlice},
@@ -32,10 +32,10 @@ impl Connection {
         stream: TcpStream,
         idle_timeout: Duration,
         counted: Open,
-        place: Option<ConnectionPermit>,
+        permit: Option<ConnectionPermit>,
     ) -> Self {
         let end = Box::pin(sleep(idle_timeout));
-        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _permit: place }
+        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _permit: permit }
     }
 
     /// Returns the client, as handlers see it.
@@ -43,8 +43,8 @@ impl Connection {
         self.peer.clone()
     }
 
-    /// Checks the timeout. Returns a `TimedOut` error if nothing was written for `idle_timeout` and no handler is producing a long
-    /// answer, and otherwise `Pending`.
+    /// Checks the timeout. Returns a `TimedOut` error if nothing was written for `idle_timeout` and no handler is
+    /// producing a long answer. Otherwise returns `Pending`.
     fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         while self.end.as_mut().poll(context).is_ready() {
             if !self.peer.is_served() {

@@ -1,5 +1,5 @@
-//! Limits on what one user and one address can hold open: event streams for each user and in all, and connections for each
-//! address. Without them a single account or client could take every connection and keep all other users from signing in.
+//! Limits event streams per user and in total, and connections per address. Without these limits, a single account or
+//! client could take every connection and keep all other users from signing in.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use tallybook_accounts::UserId;
 
 use crate::http::{error::ApiError, limits::Limits};
 
-/// One in this many connections stays free of event streams, for probes, sign-in and other short requests.
+/// One in this many connections is reserved for probes, sign-in, and other short requests; event streams cannot use it.
 const SHORT_REQUESTS_SHARE: usize = 8;
 
-/// One address can have one in this many connections.
+/// One address can use one in this many connections.
 const ADDRESS_SHARE: usize = 2;
 
 /// Counts the streams and connections that are open in this process.
@@ -44,19 +44,20 @@ impl ConnectionLimits {
         }
     }
 
-    /// Takes a permit for an event stream. `user` is `None` on a server without accounts, where all clients share the local
-    /// owner.
+    /// Takes a permit for an event stream. `user` is `None` on a server without accounts, where all clients share the
+    /// local owner.
     pub(crate) fn stream(&self, user: Option<UserId>) -> Result<StreamPermit, ApiError> {
         let max = if user.is_some() { self.max_streams_per_user } else { self.max_streams };
         let permit = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
-            Full::Key => ApiError::TooManyStreams(max),
-            Full::All => ApiError::TooManyStreamsInAll,
+            LimitReached::Key => ApiError::TooManyStreams(max),
+            LimitReached::All => ApiError::TooManyStreamsInAll,
         })?;
         Ok(StreamPermit(Arc::new(permit)))
     }
 
-    /// Takes a permit for a connection. Returns `None` if its address has too many. Proxies and local clients have no limit: a
-    /// proxy's connections are those of many clients, and a local client has other ways to harm the server.
+    /// Takes a permit for a connection. Returns `None` if its address has too many connections. Proxies and local
+    /// clients have no limit: a proxy's connections are those of many clients, and a local client has other ways to
+    /// harm the server.
     pub(crate) fn connection(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let address = address.to_canonical();
         if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
@@ -72,7 +73,7 @@ impl ConnectionLimits {
     }
 }
 
-/// An event stream's permit, held until the answer's last byte.
+/// An event stream's permit, held until the response's last byte is sent.
 #[derive(Clone)]
 pub(crate) struct StreamPermit(#[expect(dead_code, reason = "held, not read")] Arc<Permit<Option<UserId>>>);
 
@@ -90,19 +91,19 @@ impl<K> Default for Counts<K> {
 
 /// The limit that is reached.
 #[derive(Debug, PartialEq, Eq)]
-enum Full {
+enum LimitReached {
     Key,
     All,
 }
 
 impl<K: Copy + Eq + Hash> Counts<K> {
-    fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Permit<K>, Full> {
+    fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Permit<K>, LimitReached> {
         let mut taken = counts.0.lock();
         if taken.get(&key).is_some_and(|count| *count >= max) {
-            return Err(Full::Key);
+            return Err(LimitReached::Key);
         }
         if taken.values().sum::<usize>() >= max_in_all {
-            return Err(Full::All);
+            return Err(LimitReached::All);
         }
         *taken.entry(key).or_default() += 1;
         Ok(Permit { counts: Arc::clone(counts), key })
@@ -131,47 +132,47 @@ impl<K: Eq + Hash> Drop for Permit<K> {
 mod tests {
     use crate::http::connection_limits::{ApiError, ConnectionLimits, Limits, UserId};
 
-    fn places() -> ConnectionLimits {
+    fn limits() -> ConnectionLimits {
         let limits = Limits { streams_per_user: 2, ..Limits::default() };
         ConnectionLimits::new(&limits, 8, vec!["203.0.113.0/24".parse().unwrap()])
     }
 
     #[test]
     fn limits_apply_per_user_and_in_total_and_places_are_returned() {
-        let places = places();
+        let limits = limits();
         let [one, other] = [1, 2].map(|id| Some(UserId(id)));
-        let mut held = vec![places.stream(one).unwrap(), places.stream(one).unwrap()];
-        assert!(matches!(places.stream(one), Err(ApiError::TooManyStreams(2))));
-        held.push(places.stream(other).unwrap());
+        let mut held = vec![limits.stream(one).unwrap(), limits.stream(one).unwrap()];
+        assert!(matches!(limits.stream(one), Err(ApiError::TooManyStreams(2))));
+        held.push(limits.stream(other).unwrap());
         held.pop();
         drop(held.pop());
-        held.push(places.stream(one).unwrap());
+        held.push(limits.stream(one).unwrap());
         // Seven of the eight connections can be event streams.
         for id in 3..8 {
-            held.push(places.stream(Some(UserId(id))).unwrap());
+            held.push(limits.stream(Some(UserId(id))).unwrap());
         }
-        assert!(matches!(places.stream(Some(UserId(8))), Err(ApiError::TooManyStreamsInAll)));
+        assert!(matches!(limits.stream(Some(UserId(8))), Err(ApiError::TooManyStreamsInAll)));
         held.clear();
-        assert!(places.stream(None).is_ok());
+        assert!(limits.stream(None).is_ok());
     }
 
     #[test]
     fn one_address_cannot_take_every_connection() {
-        let places = places();
+        let limits = limits();
         let address = |text: &str| text.parse().unwrap();
         for client in ["192.0.2.1", "2001:db8::1"] {
-            let held: Vec<_> = (0..4).map(|_| places.connection(address(client)).unwrap()).collect();
-            assert!(places.connection(address(client)).is_none(), "{client}");
-            assert!(places.connection(address("192.0.2.2")).is_some());
+            let held: Vec<_> = (0..4).map(|_| limits.connection(address(client)).unwrap()).collect();
+            assert!(limits.connection(address(client)).is_none(), "{client}");
+            assert!(limits.connection(address("192.0.2.2")).is_some());
             drop(held);
-            assert!(places.connection(address(client)).is_some());
+            assert!(limits.connection(address(client)).is_some());
         }
         let neighbors = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8::4"];
-        let _held = neighbors.map(|neighbor| places.connection(address(neighbor)).unwrap());
-        assert!(places.connection(address("2001:db8::5")).is_none(), "the same network");
-        assert!(places.connection(address("::ffff:192.0.2.9")).is_some());
+        let _held = neighbors.map(|neighbor| limits.connection(address(neighbor)).unwrap());
+        assert!(limits.connection(address("2001:db8::5")).is_none(), "the same network");
+        assert!(limits.connection(address("::ffff:192.0.2.9")).is_some());
         for shared in ["203.0.113.7", "127.0.0.1", "::1"] {
-            let held: Vec<_> = (0..20).map_while(|_| places.connection(address(shared))).collect();
+            let held: Vec<_> = (0..20).map_while(|_| limits.connection(address(shared))).collect();
             assert_eq!(held.len(), 20, "{shared}");
         }
     }

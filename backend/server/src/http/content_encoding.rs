@@ -1,5 +1,5 @@
-//! Content encoding and caching of files. A file is sent in the smallest encoding that the client accepts, or not at all if the
-//! client has it already. `compression` compresses responses that the server generates for a single request.
+//! Content encoding and caching of files. The server sends a file in the smallest encoding that the client accepts, or
+//! 304 if the client has the file already. `compression` compresses responses that are generated per request.
 
 use std::{
     io::{self, Write as _},
@@ -32,8 +32,8 @@ pub(crate) fn accepted_encodings(request: &HttpRequest) -> impl Iterator<Item = 
     compressed.chain([(ContentEncoding::Identity, "")])
 }
 
-/// Returns the head of a response with a file, and `true` if the client has the file already, so that the response needs no
-/// body.
+/// Returns the head of the response with a file. The flag is `true` if the client has the file already; the response
+/// then needs no body.
 pub(crate) fn head(request: &HttpRequest, tag: &EntityTag, caching: &'static str) -> (HttpResponseBuilder, bool) {
     let is_known = match IfNoneMatch::parse(request) {
         Ok(IfNoneMatch::Any) => true,

@@ -1,4 +1,5 @@
-//! HTTP handlers for `/api/conversations`: create, list, find, update, delete. The handlers for turns are in `messages`.
+//! HTTP handlers for `/api/conversations`: create, list, find, update, delete. The handlers for turns are in
+//! `messages`.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;

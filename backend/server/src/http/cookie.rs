@@ -1,6 +1,6 @@
-//! The cookies: the session's secret, the state of a sign-in at the identity provider, and the token of a known browser.
-//! Browsers send them only over TLS and only to this host, because of their names (`__Host-`). On localhost, where TLS is rare,
-//! the cookies have plain names and do not need TLS.
+//! The cookies: the session's secret, the state of a sign-in at the identity provider, and the token of a known
+//! browser. Their `__Host-` prefix makes browsers send them only over TLS and only to this host. On localhost, where
+//! TLS is rare, the cookies have no prefix and need no TLS.
 
 use actix_web::{
     HttpRequest,
@@ -44,53 +44,55 @@ fn value(request: &HttpRequest, names: &Names) -> Option<String> {
 }
 
 /// Returns the cookie that holds a session's secret. The server can end the session long before the cookie expires.
-pub(crate) fn holding(request: &HttpRequest, secret: &str) -> Cookie<'static> {
+pub(crate) fn session_cookie(request: &HttpRequest, secret: &str) -> Cookie<'static> {
     cookie(request, &SESSION, secret, Duration::seconds(ABSOLUTE_LIFETIME.num_seconds()))
 }
 
 /// Returns the cookie that holds the state of a sign-in while the user is at the identity provider.
-pub(crate) fn holding_flow(request: &HttpRequest, held: &str) -> Cookie<'static> {
+pub(crate) fn flow_cookie(request: &HttpRequest, held: &str) -> Cookie<'static> {
     cookie(request, &FLOW, held, Duration::seconds(FLOW_LIFETIME.num_seconds()))
 }
 
-/// Returns the cookie with the token by which the server recognizes the browser at the next sign-in. Signing out keeps it.
-pub(crate) fn holding_browser(request: &HttpRequest, token: &str) -> Cookie<'static> {
+/// Returns the cookie with the token by which the server recognizes the browser at the next sign-in. It is kept at
+/// sign-out.
+pub(crate) fn browser_cookie(request: &HttpRequest, token: &str) -> Cookie<'static> {
     cookie(request, &BROWSER, token, Duration::seconds(BROWSER_LIFETIME.num_seconds()))
 }
 
 /// Returns a cookie that removes the session cookie.
-pub(crate) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
+pub(crate) fn removed_session_cookie(request: &HttpRequest) -> Cookie<'static> {
     cookie(request, &SESSION, "", Duration::ZERO)
 }
 
 /// Returns a cookie that removes the state of a sign-in.
-pub(crate) fn forgotten_flow(request: &HttpRequest) -> Cookie<'static> {
+pub(crate) fn removed_flow_cookie(request: &HttpRequest) -> Cookie<'static> {
     cookie(request, &FLOW, "", Duration::ZERO)
 }
 
-/// Returns `true` if the browser would reject the session cookie: it sent the request without TLS, and not to localhost.
+/// Returns `true` if the browser would reject the session cookie: it sent the request without TLS, and not to
+/// localhost.
 pub(crate) fn is_refused_by_browsers(request: &HttpRequest) -> bool {
     let origin = request.headers().get(header::ORIGIN).and_then(|origin| Uri::try_from(origin.as_bytes()).ok());
-    origin.is_some_and(|origin| origin.scheme() == Some(&Scheme::HTTP)) && !is_on_this_machine(request)
+    origin.is_some_and(|origin| origin.scheme() == Some(&Scheme::HTTP)) && !is_localhost(request)
 }
 
 fn cookie(request: &HttpRequest, names: &Names, value: &str, age: Duration) -> Cookie<'static> {
     Cookie::build(name(request, names), value.to_owned())
         .path("/")
         .http_only(true)
-        .secure(!is_on_this_machine(request))
+        .secure(!is_localhost(request))
         .same_site(SameSite::Lax)
         .max_age(age)
         .finish()
 }
 
 fn name(request: &HttpRequest, names: &Names) -> &'static str {
-    if is_on_this_machine(request) { names.local } else { names.secure }
+    if is_localhost(request) { names.local } else { names.secure }
 }
 
 /// Returns `true` if the request's `Host` header names localhost. Headers that a proxy adds do not count.
-pub(crate) fn is_on_this_machine(request: &HttpRequest) -> bool {
-    let host = security::asked(request.headers()).ok().flatten();
+pub(crate) fn is_localhost(request: &HttpRequest) -> bool {
+    let host = security::host_of(request.headers()).ok().flatten();
     let name = host.as_ref().map(Authority::host).and_then(|name| name.parse::<HostName>().ok());
     name.is_some_and(|name| name.is_local())
 }
@@ -99,7 +101,7 @@ pub(crate) fn is_on_this_machine(request: &HttpRequest) -> bool {
 mod tests {
     use actix_web::test::TestRequest;
 
-    use super::{forgotten, holding, is_refused_by_browsers, read_session};
+    use super::{is_refused_by_browsers, read_session, removed_session_cookie, session_cookie};
 
     fn asking(host: &'static str) -> TestRequest {
         TestRequest::default().insert_header(("host", host))
@@ -108,15 +110,15 @@ mod tests {
     #[test]
     fn the_session_cookie_is_secure_except_on_localhost() {
         let common = "HttpOnly; SameSite=Lax;";
-        let elsewhere = holding(&asking("chat.example.org").to_http_request(), "s").to_string();
+        let elsewhere = session_cookie(&asking("chat.example.org").to_http_request(), "s").to_string();
         assert!(
             elsewhere.starts_with(&format!("__Host-tallybook_session=s; {common} Secure; Path=/; Max-Age=")),
             "{elsewhere}"
         );
         assert!(!elsewhere.contains("Domain"), "{elsewhere}");
-        let here = holding(&asking("localhost:3000").to_http_request(), "s").to_string();
+        let here = session_cookie(&asking("localhost:3000").to_http_request(), "s").to_string();
         assert!(here.starts_with(&format!("tallybook_session=s; {common} Path=/; Max-Age=")), "{here}");
-        assert!(forgotten(&asking("127.0.0.1").to_http_request()).to_string().ends_with("Max-Age=0"));
+        assert!(removed_session_cookie(&asking("127.0.0.1").to_http_request()).to_string().ends_with("Max-Age=0"));
     }
 
     #[test]

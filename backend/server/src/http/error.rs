@@ -1,5 +1,5 @@
-//! All errors with which the server refuses a request, and their conversion to `application/problem+json` (RFC 9457). Details
-//! of server errors are kept out of the response; they are logged under the same request id.
+//! All errors that the server returns, and their conversion to `application/problem+json` (RFC 9457). The response to a
+//! server error contains no details; the server logs them with the same request ID.
 
 use actix_web::{
     HttpResponse, ResponseError,

@@ -1,5 +1,5 @@
-//! HTTP handler for `GET /api/conversations/{uuid}/export`: downloads a conversation. Also builds the responses of other
-//! downloads.
+//! HTTP handler for `GET /api/conversations/{uuid}/export`: downloads a conversation. Also builds the responses of
+//! other downloads.
 
 use actix_web::{
     HttpResponse,
@@ -72,8 +72,8 @@ pub(crate) fn file(title: &str, content_type: &'static str, extension: &str, mut
         .streaming(poll_fn(move |context| parts.poll_recv(context)))
 }
 
-/// Returns the header that makes the response a download and names the file (RFC 6266): once in UTF-8, and once in ASCII for
-/// clients that cannot read UTF-8.
+/// Returns the header that makes the response a download and names the file (RFC 6266): once in UTF-8, and once in
+/// ASCII for clients that cannot read UTF-8.
 fn attachment(title: &str, extension: &str) -> ContentDisposition {
     let name = file_name(title);
     let ascii: String = name.chars().filter(char::is_ascii).collect();
@@ -92,9 +92,9 @@ fn attachment(title: &str, extension: &str) -> ContentDisposition {
     }
 }
 
-/// Returns the title's letters and digits, with a hyphen in place of everything between them. The name therefore contains no
-/// path separator, no leading dot, and no character that changes the direction of text. Names that Windows reserves for
-/// devices get a prefix.
+/// Returns a file name from the title's letters and digits; a hyphen replaces everything between them. So the name
+/// contains no path separator, no leading dot, and no character that changes the text direction. Names that Windows
+/// reserves for devices get a prefix.
 fn file_name(title: &str) -> String {
     let words = title.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
     let name: String = words.collect::<Vec<_>>().join("-").chars().take(MAX_NAME_CHARS).collect();

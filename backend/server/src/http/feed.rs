@@ -30,7 +30,7 @@ pub(crate) async fn subscribe(
         };
         feed.next().await?.iter().map(frame).collect()
     });
-    // From this header, clients that reconnect after a deployment learn that the page has another version.
+    // Tells clients that reconnect after a deployment that the page has another version.
     response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(state.site.folder()));
     Ok(response)
 }

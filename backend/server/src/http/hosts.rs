@@ -1,5 +1,5 @@
-//! Host names that the server answers to. Names are compared as browsers do: in ASCII and lower case, addresses in any notation
-//! and with or without brackets, domain names with or without the final dot.
+//! Host names that the server answers to. Names are compared as browsers do: in ASCII and lower case, addresses in any
+//! notation and with or without brackets, domain names with or without the final dot.
 
 use std::{
     fmt,
@@ -14,7 +14,7 @@ use url::Host;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostName(Host);
 
-/// The error for a host name that cannot match any request. It says how to write one.
+/// The error for a host name that cannot match any request. Its message describes the valid format.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("write only the host name or address, such as chat.example.org, without https://, port, path or \"*\"")]
 pub struct HostNameError;
@@ -50,9 +50,9 @@ impl fmt::Display for HostName {
 /// The host names that the server answers to.
 #[derive(Clone, Debug)]
 pub enum Hosts {
-    /// All names: the server does not listen on a loopback address, and the operator allowed no names.
+    /// All names. Used if the server does not listen on a loopback address and the operator configured no names.
     Any,
-    /// Localhost names, and these.
+    /// Only localhost names and these names.
     Only(Arc<[HostName]>),
 }
 

@@ -8,7 +8,8 @@ use actix_web::{
     middleware::Next,
 };
 
-/// Ends a response of unknown length to an HTTP/1.0 request by closing the connection, in place of chunks.
+/// If the length of a response to an HTTP/1.0 request is unknown, ends the response by closing the connection instead
+/// of sending chunks.
 pub(crate) async fn end_by_closing<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,

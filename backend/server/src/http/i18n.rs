@@ -1,6 +1,7 @@
 //! Text of pages without scripts, in English and Japanese. Each page has its text in a module of its own.
 
-/// Implements one method of a module's type `Messages`, which is a language, for each of these fixed texts.
+/// Implements a method of the calling module's type `Messages` for each of these texts. The method returns the text in
+/// the language that `Messages` contains.
 macro_rules! messages {
     ($($name:ident: $english:literal, $japanese:literal;)*) => {
         impl Messages {
@@ -18,5 +19,5 @@ macro_rules! messages {
 
 pub(crate) use messages;
 
-/// Japanese message for an error of the server, whose details are in its log. In English, the error's own message is used.
+/// Japanese message for server errors, whose details are in the log. In English, the error's own message is used.
 pub(crate) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";

@@ -1,7 +1,7 @@
 //! Middleware that authenticates each request before routing, by its API key or its session cookie. On a server without
-//! accounts, every caller is the local owner. Unauthenticated requests reach only the paths on an explicit allowlist, so a new
-//! route requires authentication by default. The extractors in a handler's signature (`caller`) decide what authenticated
-//! callers may do.
+//! accounts, every caller is the local owner. Unauthenticated requests reach only the paths on an explicit allowlist,
+//! so a new route requires authentication by default. The extractors in a handler's signature (`caller`) decide what
+//! authenticated callers may do.
 
 use std::{
     future::Future as _,
@@ -30,12 +30,12 @@ use super::{
     trace,
 };
 
-/// Paths that unauthenticated users can reach once the server has an admin. These are the account forms, sign-in by the API, and
-/// the end of a session that may have expired.
-const FOR_STRANGERS: [&str; 6] = [
+/// Paths that unauthenticated users can reach once the server has an admin: the account forms, sign-in through the API,
+/// and sign-out, because the session may have expired.
+const UNAUTHENTICATED_PATHS: [&str; 6] = [
     accounts::SIGN_IN,
-    accounts::SIGN_IN_AWAY,
-    accounts::SIGN_IN_BACK,
+    accounts::SSO_START,
+    accounts::SSO_CALLBACK,
     accounts::SIGN_OUT,
     accounts::INVITATION,
     accounts::API_SESSION,
@@ -62,15 +62,15 @@ pub(crate) async fn identify<B: MessageBody + 'static>(
                 let page = accounts::admins_only(&state, response.request());
                 return Ok(response.into_response(page).map_into_right_body());
             }
-            Ok(until_over(response, &state.accounts, &caller))
+            Ok(end_on_revocation(response, &state.accounts, &caller))
         }
         Ok(None) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(refused(&state, request, &refusal).map_into_right_body()),
     }
 }
 
-/// Returns the caller of a request. Returns `None` if the path needs no caller, and an error if the path needs one and there is
-/// none.
+/// Returns the caller of a request. Returns `None` if there is no caller and the path needs none, and an error if the
+/// path needs one.
 async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<Caller>, ApiError> {
     if !state.accounts.settings().required {
         return Ok(Some(Caller::local()));
@@ -79,8 +79,8 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
     if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
         return Ok(None);
     }
-    let is_for_strangers = FOR_STRANGERS.contains(&path) || path == "/readyz";
-    let shown = Shown::by(request);
+    let is_unauthenticated_path = UNAUTHENTICATED_PATHS.contains(&path) || path == "/readyz";
+    let shown = Credentials::by(request);
     let find = |accounts: Accounts| async move {
         if accounts.is_set_up().await? { shown.identify(&accounts).await.map(Some) } else { Ok(None) }
     };
@@ -89,7 +89,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
             check_change(request, &caller)?;
             Ok(Some(caller))
         }
-        None if is_for_strangers => Ok(None),
+        None if is_unauthenticated_path => Ok(None),
         None => Err(ApiError::NotSignedIn),
     }
 }
@@ -105,15 +105,15 @@ fn is_same_for_all(path: &str) -> bool {
 }
 
 /// The credentials in a request.
-enum Shown {
+enum Credentials {
     Key(String),
     Session(String),
     Nothing,
 }
 
-impl Shown {
-    /// Reads the credentials. The cookie counts only if there is no `Authorization` header: it does not make up for a wrong
-    /// key.
+impl Credentials {
+    /// Reads the credentials. If there is an `Authorization` header, the cookie is ignored, even if the API key is
+    /// wrong.
     fn by(request: &ServiceRequest) -> Self {
         if let Some(authorization) = request.headers().get(header::AUTHORIZATION) {
             let key = authorization.to_str().ok().and_then(bearer);
@@ -136,9 +136,9 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers send their cookies with
-/// requests of other sites' pages, too. `guard` refuses those that name another origin or site; forms of other sites cannot
-/// send JSON.
+/// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers also send cookies
+/// with requests of other sites' pages. `security` refuses such requests if they name another origin or site; forms of
+/// other sites cannot send JSON.
 fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiError> {
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if !is_change || !matches!(caller.credential, Credential::Session(_)) {
@@ -148,14 +148,15 @@ fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiErro
     let content_type = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
     let is_json =
         |kind: &str| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
-    if is_for_programs(request.path()) && content_type.is_some_and(|kind| !is_json(kind)) {
+    if is_api_path(request.path()) && content_type.is_some_and(|kind| !is_json(kind)) {
         return Err(ApiError::NotJson);
     }
     Ok(())
 }
 
-/// Returns `true` if API clients read the errors of this path. On other paths, browsers get a page or a redirect instead.
-fn is_for_programs(path: &str) -> bool {
+/// Returns `true` if the errors of this path are for API clients. On other paths, browsers get a page or a redirect
+/// instead.
+fn is_api_path(path: &str) -> bool {
     let is_under =
         |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     is_under("/api") || is_under("/v1") || path == "/mcp" || path == "/metrics" || path == "/readyz"
@@ -163,7 +164,7 @@ fn is_for_programs(path: &str) -> bool {
 
 fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> ServiceResponse {
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
-    if is_for_programs(request.path()) || !is_reading {
+    if is_api_path(request.path()) || !is_reading {
         return request.into_response(refusal.error_response());
     }
     let response = match refusal {
@@ -174,8 +175,8 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
     request.into_response(response)
 }
 
-/// Records that a user was refused a request for admins, or for users at a browser. The record names the route, because there
-/// are few of them.
+/// Records that a request was refused because it needs the admin role or a session. The record contains the route's
+/// pattern, not the path, because the number of routes is limited.
 async fn note_refusal<B>(state: &AppState, caller: &Caller, response: &ServiceResponse<B>) {
     let error = response.response().error().and_then(Error::as_error);
     if !matches!(error, Some(ApiError::AdminsOnly | ApiError::SessionsOnly)) {
@@ -203,9 +204,9 @@ fn to_sign_in(asked: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
 }
 
-/// Ends a streamed response when the caller loses access. Streamed responses are event streams, and files that are generated
-/// while they are sent. Pages are complete before they are sent, even if they are compressed on the way.
-fn until_over<B: MessageBody + 'static>(
+/// Ends a streamed response when the caller loses access. Streamed responses are event streams, and files that are
+/// generated while they are sent. Pages are complete before they are sent, even if they are compressed afterwards.
+fn end_on_revocation<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     accounts: &Accounts,
     caller: &Caller,
@@ -219,24 +220,24 @@ fn until_over<B: MessageBody + 'static>(
     let Some(open) = open else { return response.map_into_left_body() };
     response.map_body(|_, body| {
         let ended = Box::pin(open.ended());
-        EitherBody::right(BoxBody::new(UntilOver { body: BoxBody::new(body), is_file, ended, _open: open }))
+        EitherBody::right(BoxBody::new(RevocableBody { body: BoxBody::new(body), is_file, ended, _open: open }))
     })
 }
 
 /// The error that aborts the download of a file when its reader loses access.
 #[derive(Debug, thiserror::Error)]
 #[error("the reader's rights are over")]
-struct RightsOver;
+struct AccessRevoked;
 
 /// The body of a streamed response, which ends when its reader loses access.
-struct UntilOver {
+struct RevocableBody {
     body: BoxBody,
     is_file: bool,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: OpenStream,
 }
 
-impl MessageBody for UntilOver {
+impl MessageBody for RevocableBody {
     type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {
@@ -246,7 +247,7 @@ impl MessageBody for UntilOver {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if self.ended.as_mut().poll(context).is_ready() {
             // A client must not take a partial file for a complete one.
-            return Poll::Ready(self.is_file.then(|| Err(RightsOver.into())));
+            return Poll::Ready(self.is_file.then(|| Err(AccessRevoked.into())));
         }
         Pin::new(&mut self.body).poll_next(context)
     }

@@ -2,10 +2,10 @@
 
 use std::{num::NonZeroUsize, thread::available_parallelism, time::Duration};
 
-/// Maximum size of a request body, in bytes: the longest message with every character escaped, and some room.
+/// Maximum size of a request body, in bytes. Fits the longest message with every character escaped.
 pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// Maximum size of a form, in bytes: a name, a password, and the address to which the form leads.
+/// Maximum size of a form, in bytes. Fits a name, a password, and the address to redirect to.
 pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 
 /// Maximum length of a proxy's `X-Request-Id`, in bytes. A longer one is not logged.
@@ -17,28 +17,28 @@ pub(crate) const MAX_LOGGED_PATH_BYTES: usize = 200;
 /// Maximum length of a logged method, in bytes. A client can send any word as the method.
 pub(crate) const MAX_LOGGED_METHOD_BYTES: usize = 32;
 
-/// Number of file handles reserved for everything but clients: the database, connections to models, files.
+/// Number of file handles reserved for uses other than clients: the database, connections to models, files.
 const RESERVED_FILES: u64 = 256;
 
-/// Limits on the time and the number of clients. No limit ends an event stream: the server writes a keep-alive to it long
-/// before `idle_timeout` is over.
+/// Limits on the time and the number of clients. None of them ends an event stream: the server writes a keep-alive to
+/// it long before `idle_timeout` expires.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of open connections; further ones wait to be accepted.
     pub connections: usize,
-    /// Maximum number of event streams that one user may have open in this process. A browser needs two for each visible
-    /// window.
+    /// Maximum number of event streams that one user may have open in this process. A browser needs two for each
+    /// visible window.
     pub streams_per_user: usize,
     /// Timeout for the head of a connection's first request.
     pub head: Duration,
     /// Timeout for a request's body.
     pub body: Duration,
-    /// Maximum time for which a connection may be open without anything being written to it. Ends what the other limits miss: a
-    /// second request head that never ends, and a body that is never read. Longer than `body`, and longer than any use case
-    /// takes.
+    /// Maximum time for which a connection may be open without anything being written to it. Ends what the other limits
+    /// miss: a second request head that never ends, and a body that is never read. Longer than `body`, and longer than
+    /// any use case takes.
     pub idle_timeout: Duration,
-    /// Maximum time without a request on an open connection. Longer than the 60 seconds for which proxies commonly keep an idle
-    /// connection: a request that is sent just as the server closes the connection is lost.
+    /// Maximum time without a request on an open connection. Longer than the 60 seconds for which proxies commonly keep
+    /// an idle connection: a request that is sent just as the server closes the connection is lost.
     pub keep_alive: Duration,
     /// Timeout for the client to close a connection that the server has ended.
     pub disconnect: Duration,

@@ -1,4 +1,5 @@
-//! HTTP handlers for messages: send, regenerate, explain, select a version, play back, subscribe to events, resume, stop.
+//! HTTP handlers for messages: send, regenerate, explain, select a version, play back, subscribe to events, resume,
+//! stop.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -108,7 +109,7 @@ pub(crate) async fn playback(
     Query(query): Query<EventsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
-    // As in `subscribe`, an id that is not an event's counts as none.
+    // As in `subscribe`, an ID that no event has counts as absent.
     let after = query.after.as_deref().and_then(|id| id.parse().ok());
     let playback = move |service: ConversationService| async move { service.playback(user, uuid, id, after).await };
     Ok(HttpResponse::Ok().json(state.run(playback).await?))
@@ -130,7 +131,7 @@ pub(crate) async fn subscribe(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
-    // An id that is not an event's counts as none: the client then gets a snapshot.
+    // An ID that no event has counts as absent: the client then gets a snapshot.
     let last: Option<EventId> = header.or(query.after.as_deref()).and_then(|id| id.parse().ok());
     let answer = state.run(|service| async move { service.events(user, *uuid, last).await }).await?;
     Ok(sse::respond(answer, state.keep_alive))
@@ -164,7 +165,7 @@ pub(crate) async fn stop(
     CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
 ) -> Result<HttpResponse, ApiError> {
-    // It is not an error if the turn has just ended by itself.
+    // It is not an error if the turn has just ended.
     state.run(|service| async move { service.stop(user, *uuid).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

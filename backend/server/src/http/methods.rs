@@ -1,5 +1,5 @@
-//! A route's path and the methods that it takes. At every path, `HEAD` works if `GET` does. Any other method is refused with
-//! 405 and the header `Allow`.
+//! A route's path with its methods. Every path that supports `GET` also supports `HEAD`. Other methods return 405 with
+//! an `Allow` header.
 
 use std::{
     pin::Pin,
@@ -26,7 +26,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Creates a path that takes no method yet.
+    /// Creates a path without methods.
     pub(crate) fn at(path: &str) -> Self {
         Self { resource: web::resource(path), allowed: Vec::new() }
     }
@@ -75,14 +75,14 @@ pub(crate) fn is_reading() -> impl guard::Guard {
     guard::Any(guard::Get()).or(guard::Head())
 }
 
-/// Returns the error for a method that a path does not take.
+/// Returns the error for a method that a path does not support.
 pub(crate) fn not_allowed(request: &HttpRequest, allowed: &[Method]) -> ApiError {
     let allowed: Vec<&str> = allowed.iter().map(Method::as_str).collect();
     ApiError::MethodNotAllowed { path: request.path().to_owned(), allowed: allowed.join(", ") }
 }
 
-/// Middleware that answers `HEAD` like `GET`, but without the body. The body is dropped before it is polled, so an event stream
-/// ends before it starts.
+/// Middleware that answers `HEAD` like `GET`, but without the body. The body is dropped before it is polled, so an
+/// event stream ends before it starts.
 pub(crate) async fn answer_head<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
@@ -95,7 +95,7 @@ pub(crate) async fn answer_head<B: MessageBody>(
     Ok(response.map_body(|_, body| EitherBody::right(NoBody(body.size()))))
 }
 
-/// An empty body in place of one with this size.
+/// An empty body that replaces one of this size.
 pub(crate) struct NoBody(BodySize);
 
 impl MessageBody for NoBody {

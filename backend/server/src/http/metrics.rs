@@ -34,7 +34,8 @@ struct ServerLabels {
     server: String,
 }
 
-/// Labels of requests. Their number is bounded, because a client cannot invent a route, a method, or a status.
+/// Labels of requests. The number of label values is bounded, because a client cannot add a route, a method, or a
+/// status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -46,8 +47,7 @@ impl Metrics {
     /// The media type of [`Metrics::text`].
     pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// Creates the metrics of a server with this service. The model that they name is the default model, by its name in the
-    /// catalog.
+    /// Creates the metrics of a server with this service. They contain the default model's name in the catalog.
     pub(crate) fn new(service: &ConversationService) -> Self {
         let (turns, work) = (service.turn_counts(), service.work_counts());
         let models = service.models().list();

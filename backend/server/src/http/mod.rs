@@ -1,6 +1,6 @@
-//! The HTTP layer, and the only module that knows HTTP: routes, request parsing, errors as problem+json, and server-sent events.
-//! It also has compression (`compression`), the API for OpenAI clients (`openai`), the MCP server (`mcp`), and the description
-//! of the API (`openapi`).
+//! The HTTP layer, and the only module that uses HTTP: routes, request parsing, errors as problem+json, and server-sent
+//! events. It also contains compression (`compression`), the API for OpenAI clients (`openai`), the MCP server (`mcp`),
+//! and the API document (`openapi`).
 
 mod accounts;
 pub(crate) mod approvals;

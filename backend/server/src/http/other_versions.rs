@@ -1,5 +1,5 @@
-//! Serves the page's files of other versions than this server's, for pages that another server delivered, or this server before
-//! an update. Each request reads them from the database, because browsers cache what they get.
+//! Serves the page's files of other versions, which pages request that another replica delivered, or this server before
+//! an update. Each request reads the file from the database; browsers cache the files, so requests are rare.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -46,7 +46,7 @@ fn parse(path: &str) -> Option<(&str, &str)> {
         (1..=MAX_NAME_BYTES).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
     };
-    // The name of a compressed form is refused: the form is only an encoding of its file.
+    // Refuses the name of a compressed form, which is only an encoding of its file.
     let is_form = ENCODINGS.iter().any(|(_, end)| name.ends_with(end));
     (is_plain(folder) && is_plain(name) && !is_form).then_some((folder, name))
 }

@@ -1,4 +1,4 @@
-//! The web UI, rendered on the server, and the source of its data. The UI itself decides what its paths show.
+//! Renders the web UI on the server, and supplies its data. The UI itself defines its paths.
 
 use std::sync::Arc;
 
@@ -36,9 +36,9 @@ pub(crate) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.service(web::scope("").guard(is_reading()).default_service(page));
 }
 
-/// Sets the content security policy and the caching. The page loads its own files and connects to its own server only. Scripts
-/// run if they have the nonce of this response, or if such a script loads them. Text that becomes markup by mistake has no
-/// nonce.
+/// Sets the content security policy and the caching. The page can only load its own files and connect to its own
+/// server. A script runs only if it has the nonce of this response, or if a script with the nonce loads it. So a script
+/// that is injected as text does not run.
 fn set_headers(is_shared: bool) {
     let (Some(options), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else { return };
     let policy = format!(
@@ -49,8 +49,8 @@ fn set_headers(is_shared: bool) {
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
     }
-    // The page contains private data, and the next message makes it out of date. On a server with accounts, the next user of
-    // the same browser must not see the page by going back.
+    // The page contains private data and is out of date after the next message. On a server with accounts, the
+    // browser's next user must not be able to go back to the page.
     let caching = if is_shared { "no-store" } else { "private, no-cache" };
     options.insert_header(header::CACHE_CONTROL, HeaderValue::from_static(caching));
 }
@@ -74,8 +74,7 @@ impl PageData for ServerPageData {
                 };
                 let mut page = list(None, SIDEBAR).await?;
                 if page.next_cursor.is_some() {
-                    // Pinned conversations are added whatever their age. Those that are not among the newest are older, so they
-                    // follow.
+                    // Adds all pinned conversations. Those that are not among the newest are older, so they come last.
                     let pinned = list(Some(true), MAX_PINNED).await?.items;
                     let further =
                         pinned.into_iter().filter(|item| page.items.iter().all(|held| held.uuid != item.uuid));
@@ -104,7 +103,7 @@ impl PageData for ServerPageData {
     }
 
     fn tools(&self) -> Vec<ToolInfo> {
-        // The page itself requests the state of the tool servers.
+        // The state of the tool servers is not needed: the page itself requests it later.
         tools::all(&self.0.service, UserRole::User).items
     }
 

@@ -1,5 +1,5 @@
-//! The client of a request as its connection knows it: whether it still sends, and whether a handler is working on a long
-//! answer for it. `connection` acts on this.
+//! The client's end of a connection, shared by the connection and its handlers. It records whether the client has
+//! disconnected, and whether a handler is producing a long answer for the client. `connection` uses both.
 
 use std::{
     future::{Ready, ready},
@@ -23,12 +23,13 @@ struct State {
 }
 
 impl Peer {
-    /// Records that the client sends nothing more.
+    /// Records that the client has disconnected or closed its side of the connection.
     pub(crate) fn note_gone(&self) {
         self.0.gone.cancel();
     }
 
-    /// Completes when the client sends nothing more. A client that disconnects looks the same.
+    /// Completes when the client has disconnected or closed its side of the connection, which the server cannot
+    /// distinguish.
     pub(crate) fn gone(&self) -> WaitForCancellationFutureOwned {
         self.0.gone.clone().cancelled_owned()
     }

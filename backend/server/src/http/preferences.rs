@@ -1,4 +1,5 @@
-//! Reads the user's preferences out of a request: the cookies that the page sets, and the languages that the browser accepts.
+//! Reads the user's preferences from a request: the cookies that the page sets, and the languages that the browser
+//! accepts.
 
 use actix_web::{
     HttpRequest,
@@ -9,8 +10,8 @@ use tallybook_frontend::{
     NewChatModels, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
-/// Returns the preferences. The user's choice takes precedence over the browser's languages. A value that cannot be read counts
-/// as absent.
+/// Returns the preferences. The user's choice takes precedence over the browser's languages. A value that cannot be
+/// read counts as absent.
 pub(crate) fn of(request: &HttpRequest) -> Preferences {
     let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
     let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));

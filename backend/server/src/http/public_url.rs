@@ -1,4 +1,5 @@
-//! The public URL of this server, for links that leave the page: to approvals, invitations, and the first admin's setup.
+//! The public URL of this server, for links that are used outside the page: to approvals, invitations, and the first
+//! admin's setup.
 
 use std::{fmt, str::FromStr};
 
@@ -8,7 +9,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 
-/// The error for a URL that cannot be a server's. It says how to write one.
+/// The error for a URL that cannot be a server's. Its message describes the valid format.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("write the URL of the page, such as https://chat.example.org: http or https, without path, query or user name")]
 pub struct PublicUrlError;

@@ -26,7 +26,7 @@ fn read<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(pairs).map_err(|error| {
         let place = error.path().to_string();
         let reason = error.into_inner();
-        // If a parameter is missing or duplicate, the reason names it.
+        // If a parameter is missing or occurs twice, the reason already names it.
         ApiError::Query(match place.as_str() {
             "." => format!("The query string is not valid: {reason}."),
             name => format!("The parameter {name} is not valid: {reason}."),

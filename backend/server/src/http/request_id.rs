@@ -1,4 +1,4 @@
-//! The id of the current request, for code that cannot see the request itself.
+//! The ID of the current request, for code that has no access to the request.
 
 use std::future::Future;
 
@@ -8,12 +8,12 @@ tokio::task_local! {
     static REQUEST_ID: Uuid;
 }
 
-/// Runs the handling of a request under this id.
+/// Runs `answering`, which handles the request with this ID.
 pub(crate) fn scope<F: Future>(id: Uuid, answering: F) -> impl Future<Output = F::Output> {
     REQUEST_ID.scope(id, answering)
 }
 
-/// Returns the id of the current request; nil outside of a request.
+/// Returns the ID of the current request; the nil UUID outside of a request.
 pub(crate) fn current() -> Uuid {
     REQUEST_ID.try_with(|id| *id).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! The table of routes, and the middleware that every request passes. `/api` and `/v1` come before the page's routes.
+//! The table of routes, and the middleware that every request passes. `/api` and `/v1` take precedence over the page's
+//! routes.
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::{
@@ -49,7 +50,7 @@ pub(crate) fn app(
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
         .wrap(from_fn(security::check_request))
-        // Outside the guard, so that requests that it refuses have an id, too.
+        // Wraps `check_request`, so that requests that it refuses have an ID, too.
         .wrap(from_fn(trace::with_request_id))
         .wrap(from_fn(http10::end_by_closing))
         .wrap(TracingLogger::<RequestSpan>::new())
@@ -139,8 +140,8 @@ fn api() -> Scope {
         .default_service(web::to(no_such_route))
 }
 
-/// Returns the error for a path with a malformed id: what the id names does not exist. The extractor's error does not say which
-/// segment is malformed, so each segment is checked again.
+/// Returns the error for a path with a malformed id: what the id names does not exist. The extractor's error does not
+/// say which segment is malformed, so each segment is checked again.
 fn no_such_thing(request: &HttpRequest) -> ApiError {
     let segments = request.match_info();
     let is_bad = |name, is_id: fn(&str) -> bool| segments.get(name).is_some_and(|segment| !is_id(segment));

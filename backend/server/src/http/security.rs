@@ -1,6 +1,6 @@
-//! Middleware that checks the host and the origin of each request, and sets the security headers of each response. `identify`
-//! then authenticates the request. The checks keep out other sites' pages: a browser names the page that sends a request
-//! (`Origin`) and the host that the request is for (`Host`).
+//! Middleware that checks the host and the origin of each request, and sets the security headers of each response.
+//! `identify` then authenticates the request. The checks keep out other sites' pages: a browser names the page that
+//! sends a request (`Origin`) and the host that the request is for (`Host`).
 
 use actix_web::{
     Error,
@@ -42,7 +42,7 @@ pub(crate) async fn check_request<B: MessageBody>(
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_CONTENT));
     }
-    // By default, responses are private and soon out of date. The page and its files set this header themselves.
+    // Most responses are private and soon out of date. The page and its files set this header themselves.
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
@@ -62,22 +62,22 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::PERMISSIONS_POLICY, "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
 
-/// Content security policy of pages without scripts: they load the style and images, send their forms to this server, and run
-/// nothing.
+/// Content security policy of pages without scripts: they load the style and images, send their forms to this server,
+/// and run nothing.
 pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Content security policy of responses that are not pages. A browser that displays one as a page loads nothing and runs
-/// nothing. No other site can show it in a frame, where clicks could be misdirected. Pages set their own policy.
+/// Content security policy of responses that are not pages. A browser that displays one as a page loads nothing and
+/// runs nothing. No other site can show it in a frame, where clicks could be misdirected. Pages set their own policy.
 const NO_CONTENT: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Checks the host and the origin. A legitimate client uses a localhost name, or a name that the operator allowed. Any other
-/// name may be a foreign site's name that was made to point here, so that the site's pages would have our origin (DNS
-/// rebinding).
+/// Checks the host and the origin. A legitimate client uses a localhost name, or a name that the operator allowed. Any
+/// other name may belong to another site that points it at this server, so that the site's pages have this server's
+/// origin (DNS rebinding).
 ///
 /// An absolute URL in the request line (`GET http://name/ HTTP/1.1`) names a host, too. It must equal `Host`.
 fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiError> {
-    let host = asked(headers)?;
+    let host = host_of(headers)?;
     if !hosts.include(host.as_ref().map(Authority::host)) {
         return Err(ApiError::ForeignHost);
     }
@@ -90,8 +90,8 @@ fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiErr
     }
 }
 
-/// Refuses changes that another site's page sends according to the browser (`Sec-Fetch-Site`), even without an `Origin`.
-/// Requests with an `Authorization` header pass: other sites' pages do not know an API key.
+/// Refuses changes that another site's page sends according to the browser (`Sec-Fetch-Site`), even without an
+/// `Origin`. Requests with an `Authorization` header pass: other sites' pages do not know an API key.
 fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -102,16 +102,17 @@ fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns the host in the `Host` header; `None` if there is none, as in some probes. `actix_http` refuses requests with two of
-/// them.
-pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
+/// Returns the host in the `Host` header; `None` if there is none, as in some probes. `actix_http` refuses requests
+/// with two `Host` headers.
+pub(crate) fn host_of(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
     let host = headers.get(header::HOST).filter(|host| !host.is_empty());
     let Some(host) = host else { return Ok(None) };
     let host = Authority::try_from(host.as_bytes()).map_err(|_| ApiError::ForeignHost)?;
     if host.as_str().contains('@') { Err(ApiError::ForeignHost) } else { Ok(Some(host)) }
 }
 
-/// Returns `true` if an origin has the host and port of the request. Schemes are not compared: a proxy may terminate TLS.
+/// Returns `true` if an origin has the host and port of the request. Schemes are not compared: a proxy may terminate
+/// TLS.
 fn is_same(origin: &HeaderValue, host: &Authority) -> bool {
     let Ok(origin) = Uri::try_from(origin.as_bytes()) else { return false };
     let (Some(scheme), Some(theirs)) = (origin.scheme(), origin.authority()) else { return false };

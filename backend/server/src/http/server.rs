@@ -1,5 +1,5 @@
-//! The server under the routes: connections, their limits, and the errors that end them. It is built like `HttpServer` of
-//! `actix_web`, which cannot limit a connection beyond its first request.
+//! The HTTP server below the routes: connections, their limits, and the errors that end them. It replaces `HttpServer`
+//! of `actix_web`, which cannot limit a connection after its first request.
 
 use std::{
     io,
@@ -36,7 +36,8 @@ fn connections_of(
     address: SocketAddr,
     shutdown: &GracefulShutdownSignal,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = (), InitError = ()> + use<> {
-    let (limits, metrics, places) = (state.limits, Arc::clone(&state.metrics), Arc::clone(&state.places));
+    let (limits, metrics, connection_limits) =
+        (state.limits, Arc::clone(&state.metrics), Arc::clone(&state.connection_limits));
     let app = routes::app(state, shutdown).into_factory().map_err(|error: actix_web::Error| error.error_response());
     let shutdown = shutdown.clone();
     let http = HttpService::build()
@@ -53,13 +54,13 @@ fn connections_of(
     let accept = move |stream: TcpStream| {
         let counted = metrics.count_connection();
         let peer = stream.peer_addr().ok();
-        // A connection that the client has closed has no address, and ends by itself.
-        let place = peer.map(|peer| places.connection(peer.ip()).ok_or(TooManyOfAddress(peer.ip())));
+        // A connection that the client has closed has no address. It needs no permit, because it ends immediately.
+        let permit = peer.map(|peer| connection_limits.connection(peer.ip()).ok_or(TooManyOfAddress(peer.ip())));
         async move {
-            let place = place.transpose().map_err(|error| DispatchError::Io(io::Error::other(error)))?;
+            let permit = permit.transpose().map_err(|error| DispatchError::Io(io::Error::other(error)))?;
             // Without this, the events of a saturated stream wait for the client's acknowledgments, 40 ms at a time.
             stream.set_nodelay(true).map_err(DispatchError::Io)?;
-            Ok((Connection::new(stream, limits.idle_timeout, counted, place), Protocol::Http1, peer))
+            Ok((Connection::new(stream, limits.idle_timeout, counted, permit), Protocol::Http1, peer))
         }
     };
     fn_service(accept).and_then(http).map_err(log)
@@ -70,7 +71,8 @@ fn connections_of(
 #[error("{0} has too many connections")]
 struct TooManyOfAddress(IpAddr);
 
-/// Logs the error that ended a connection early. In most cases the client caused it, so it is not an error of the server.
+/// Logs the error that ended a connection early. In most cases the client caused it, so it is not an error of the
+/// server.
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn log(error: DispatchError) {
     match error {

@@ -1,5 +1,6 @@
 //! Responses that several API operations share, for the API document (`openapi`). Each operation names its own errors;
-//! `openapi` adds the errors that all operations of a kind can return. Also has the response type for lists without pages.
+//! `openapi` adds the errors that all operations of a kind can return. Also has the response type for lists without
+//! pages.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! HTTP handlers for share links: `/api/shares`, and the page at `/s/{token}` that a link shows to everyone who has it. The
-//! page runs no scripts and asks search engines not to index it.
+//! HTTP handlers for share links: `/api/shares`, and the shared page at `/s/{token}`, which anyone with the link can
+//! read. The page runs no scripts and asks search engines not to index it.
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -91,7 +91,8 @@ pub(crate) struct Shown {
     format: Format,
 }
 
-/// Shows a shared conversation. The response is the same if the link never existed, if it was revoked, and if sharing is off.
+/// Shows a shared conversation. The response is the same if the link never existed, if it was revoked, and if sharing
+/// is off.
 pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
     let chosen = preferences::of(&request);
     let found = find(&state, &token).await;

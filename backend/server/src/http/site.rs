@@ -1,8 +1,8 @@
-//! The page's files of one version: style sheets, browser code, icons. A release build embeds them, compressed in advance. A
-//! debug build reads them once, from where `cargo xtask` puts them.
+//! The page's files of one version: style sheets, browser code, icons. A release build embeds them, compressed in
+//! advance. A debug build reads them once from the folder to which `cargo xtask` writes them.
 //!
-//! The page requests its files in a folder that is named after their content. Browsers therefore can keep the files permanently
-//! and never mix two versions.
+//! The page requests its files from a folder whose name is a hash of their content. So browsers can cache the files
+//! permanently, and never mix two versions.
 
 use std::{
     borrow::Cow,
@@ -37,7 +37,8 @@ pub struct Site {
     /// Path of [`FOLDER`] on the server, without a final slash.
     folder: &'static str,
     files: BTreeMap<String, Content>,
-    /// `true` if the files stay the same while the program runs, so that they can be stored for pages that are open longer.
+    /// `true` if the files cannot change while the program runs. Only such files are stored for pages that stay open
+    /// after an update.
     is_fixed: bool,
 }
 
@@ -62,8 +63,8 @@ struct Content {
 }
 
 impl Site {
-    /// Returns the embedded files. In a debug build, returns the files as they were on disk at the first call: one server
-    /// serves one version.
+    /// Returns the embedded files. In a debug build, returns the files as they were on disk at the first call: one
+    /// server serves one version.
     pub fn built_in() -> Arc<Self> {
         static SITE: LazyLock<Arc<Site>> = LazyLock::new(|| Arc::new(Site::read()));
         Arc::clone(&SITE)
@@ -84,7 +85,7 @@ impl Site {
                 Cow::Borrowed(bytes) => Bytes::from_static(bytes),
                 Cow::Owned(bytes) => bytes.into(),
             };
-            // Half of a SHA-256 distinguishes two versions of a file as well as the whole.
+            // Half of a SHA-256 hash is enough to distinguish the versions of a file.
             let hash = u128::from_be_bytes(first_half(file.metadata.sha256_hash()));
             SiteFile { name: name.into_owned(), bytes, media_type: file.metadata.mimetype().to_owned(), hash }
         });
@@ -97,18 +98,19 @@ impl Site {
         for (name, content) in files.iter().filter(|(name, _)| name.starts_with(FOLDER)) {
             (name, content.tag.tag()).hash(&mut version);
         }
-        // The path is leaked: most sites exist as long as the program runs.
+        // Leaks the path, because most sites exist as long as the program runs.
         let folder = format!("/{FOLDER}{:016x}", version.finish()).leak();
         Self { folder, files, is_fixed }
     }
 
-    /// Returns the path of the folder with the page's code and style sheets, without a final slash. It contains the version.
+    /// Returns the path of the folder with the page's code and style sheets, without a final slash. It contains the
+    /// version.
     pub(crate) fn folder(&self) -> &'static str {
         self.folder
     }
 
-    /// Stores the files of this version for servers of other versions. An error is only logged: only pages that stay open need
-    /// these files.
+    /// Stores the files of this version for servers of other versions. Only logs errors, because only pages that stay
+    /// open after an update need the files.
     pub(crate) async fn keep(self: Arc<Self>, kept: PageFiles) {
         let in_folder = |name: &'_ String| name.starts_with(FOLDER);
         let files = self.files.iter().filter(|(name, _)| in_folder(name)).map(|(name, content)| {
@@ -131,18 +133,18 @@ impl Site {
         self.answer(request, &format!("{FOLDER}{file}"), FOREVER)
     }
 
-    /// Returns a file whose name does not change with its content. Browsers revalidate it each time, mostly with the result
-    /// that nothing changed.
+    /// Returns a file whose name does not contain its version. Browsers revalidate it each time, and usually find it
+    /// unchanged.
     pub(crate) fn unversioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
         self.named(request, request.path().trim_start_matches('/'))
     }
 
-    /// Returns the unversioned file of this name, whatever the path of the request.
+    /// Returns the unversioned file with this name. Ignores the path of the request.
     pub(crate) fn named(&self, request: &HttpRequest, name: &str) -> Option<HttpResponse> {
         self.answer(request, name, "no-cache")
     }
 
-    /// Returns the licenses of all that the program and its page are made of; `None` if this build has no list of them.
+    /// Returns the licenses of all components of the program and its page; `None` if this build does not contain them.
     pub fn licenses(&self) -> Option<&[u8]> {
         self.files.get(LICENSES_FILE).map(|content| &*content.bytes)
     }

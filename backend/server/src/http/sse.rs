@@ -1,5 +1,5 @@
-//! Server-sent events: the headers of the response, events as bytes, and regular keep-alive comments, so that no proxy closes a
-//! silent stream.
+//! Server-sent events: the response headers, the encoding of events, and keep-alive comments, which prevent proxies
+//! from closing a silent stream.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -20,19 +20,20 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// A keep-alive that clients do not take for an event.
 pub(crate) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-/// Maximum number of bytes that a connection gets at once. For a slow client, this much waits in its connection; the rest stays
-/// in the buffer that all subscribers share.
+/// Maximum number of bytes per write. For a slow client, at most this much waits in its connection; the rest stays in
+/// the buffer that all subscribers share.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
 
-/// Interval between two writes of a fast stream. What arrives in between is written together, because each write is a system
-/// call.
+/// Interval between two writes of a fast stream. Events that arrive in between are written together, because each write
+/// is a system call.
 const PACE: Duration = Duration::from_millis(1);
 
-/// Number of quick writes in a row after which a stream counts as fast. The start of a turn and some tool calls are fewer.
+/// Number of quick writes in a row after which a stream counts as fast. The start of a turn, or a few tool calls, cause
+/// fewer.
 const QUICK_WRITES: u32 = 16;
 
-/// Streams the events of a turn, with a keep-alive after each `keep_alive` without an event. Returns 204 if there are no
-/// events.
+/// Streams the events of a turn, with a keep-alive after each `keep_alive` without an event. Returns 204 if there are
+/// no events.
 pub(crate) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
     match answer {
         EventsAnswer::Turn(mut turn) => {
@@ -42,7 +43,8 @@ pub(crate) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpRespons
     }
 }
 
-/// A frame to write, with its event: while one connection holds the event, other connections share its bytes.
+/// A frame to write. It holds its event, because connections share an event's bytes only while one of them holds the
+/// event.
 pub(crate) struct Frame {
     bytes: Bytes,
     #[expect(dead_code, reason = "held so that other connections find its bytes")]
@@ -121,7 +123,7 @@ fn kept_alive(
             match timeout(every, next()).await {
                 Ok(Some(frames)) => {
                     let before = std::mem::replace(&mut written_at, Instant::now());
-                    // Timers can be late by this much.
+                    // Twice `PACE`, because timers can be late.
                     quick = if written_at - before <= 2 * PACE { quick + 1 } else { 0 };
                     let mut frames = VecDeque::from(frames);
                     while let Some(bytes) = next_write(&mut frames) {

@@ -1,4 +1,4 @@
-//! State of the handlers, and how they run use cases.
+//! The handlers' shared state, through which they run use cases.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -24,9 +24,10 @@ pub struct AppState {
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) places: Arc<ConnectionLimits>,
+    pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) keep_alive: Duration,
-    /// The URL in links that leave the page; `None` for the URL that each request was sent to.
+    /// Base URL of links that are used outside the page. If it is `None`, each response uses the URL that its request
+    /// was sent to.
     pub(crate) public_url: Option<PublicUrl>,
 }
 
@@ -38,8 +39,8 @@ pub(crate) struct Services {
 }
 
 impl AppState {
-    /// Creates the state of a server that serves `site`, and the files of other versions in `page_files`. The server answers to
-    /// the names `hosts`, and its event streams are silent for no longer than `keep_alive`.
+    /// Creates the state of a server that serves `site`, and the files of other versions in `page_files`. The server
+    /// accepts the names in `hosts`, and sends a keep-alive on event streams that are silent for `keep_alive`.
     pub(crate) fn new(
         Services { service, accounts, history }: Services,
         site: Arc<Site>,
@@ -50,7 +51,7 @@ impl AppState {
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service));
         let proxies = accounts.settings().trusted_proxies.clone();
-        let places = Arc::new(ConnectionLimits::new(&limits, limits.max_connections(), proxies));
+        let connection_limits = Arc::new(ConnectionLimits::new(&limits, limits.max_connections(), proxies));
         Self {
             service,
             accounts,
@@ -60,19 +61,19 @@ impl AppState {
             hosts,
             limits,
             metrics,
-            places,
+            connection_limits,
             keep_alive,
             public_url: None,
         }
     }
 
-    /// Returns the state with this URL in links that leave the page.
+    /// Returns the state with this base URL for links that are used outside the page.
     pub(crate) fn with_public_url(self, public_url: Option<PublicUrl>) -> Self {
         Self { public_url, ..self }
     }
 
-    /// Runs a use case to its end, even if the client disconnects or the server stops. The use case runs in the request's span,
-    /// so its log lines have the request's id.
+    /// Runs a use case to its end, even if the client disconnects or the server stops. The use case runs in the
+    /// request's span, so its log lines have the request's id.
     pub(crate) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
         T: Send + 'static,

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{State, error::ApiError, query::Query};
 use crate::http::caller::CurrentUser;
 
-/// Size of the pieces in which the connection gets a file, in bytes.
+/// Size of the pieces in which a file is written to the connection, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Deserialize, IntoParams)]
@@ -57,12 +57,12 @@ pub(crate) async fn find(
     let text = Bytes::from(state.run(find).await?);
     Ok(HttpResponse::Ok()
         .content_type("text/plain; charset=utf-8")
-        // Always a download: browsers must not display what a tool wrote.
+        // Always a download, because browsers must not display a tool's output as a page.
         .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"tool-call-{id}-{name}.txt\"")))
         .streaming(stream::iter(chunks(text).map(Ok::<_, std::convert::Infallible>))))
 }
 
-/// Splits a text into pieces, so that only little of it waits for a slow client.
+/// Splits a text into pieces, so that a slow client's connection buffers only a small part of it.
 fn chunks(mut text: Bytes) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || (!text.is_empty()).then(|| text.split_to(CHUNK_BYTES.min(text.len()))))
 }

@@ -1,5 +1,5 @@
-//! HTTP handlers for tools. They list the tools with the state of the tool servers, turn tools off in a conversation, and accept
-//! changed definitions.
+//! HTTP handlers for tools: list the tools and the status of the tool servers, turn tools off in a conversation, and
+//! accept changed definitions.
 
 use actix_web::{HttpResponse, web, web::Json};
 use tallybook_conversations::ConversationService;

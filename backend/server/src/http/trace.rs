@@ -1,5 +1,5 @@
-//! Middleware that gives every request an id, and counts the request. The id is in the response, in problems, and, through a
-//! span, in all log lines of the request.
+//! Middleware that gives every request an ID, and counts the request. The ID is in the response headers, in problem
+//! responses, and, through a span, in all log lines of the request.
 
 use std::{
     pin::Pin,
@@ -59,7 +59,7 @@ fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceRes
     })
 }
 
-/// A body that is counted as long as it exists.
+/// A response body that counts as an open event stream until it is dropped.
 struct Counted {
     body: BoxBody,
     _open: Open,
@@ -85,7 +85,7 @@ fn id_of(request: &ServiceRequest) -> Uuid {
 /// Name of the span's field that contains the user's id.
 pub(crate) const USER_FIELD: &str = "user";
 
-/// The span of a request. It identifies the user by id alone and contains no content. The method and the path are
+/// The span of a request. It identifies the user only by ID and contains no content. The method and the path are
 /// truncated, because the client chooses them.
 pub(crate) struct RequestSpan;
 
@@ -112,8 +112,8 @@ impl RootSpanBuilder for RequestSpan {
     }
 }
 
-/// Returns the id that a proxy gave the request. It is logged beside our own id and never in permit of it: a client can make up
-/// any id.
+/// Returns the ID that a proxy gave the request. It is logged in addition to the server's own ID and never replaces it,
+/// because a client can send any ID.
 fn proxy_id(request: &ServiceRequest) -> Option<&str> {
     let id = request.headers().get(X_REQUEST_ID)?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::{
+    accounts::kit::{PASSWORD, Team},
     endings::refuse_ends,
     support::{Engine, Program, TestApp, eventually},
 };
@@ -149,6 +150,29 @@ async fn a_public_link_is_logged() {
             .any(|line| line.contains("a public link to a conversation was created") && line.contains(&conversation))
     };
     eventually("the link is logged", is_logged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failed_sign_ins_and_refused_requests_are_warnings() {
+    let (engine, model, folder) = (Engine::sqlite(), MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("log");
+    let mut command = Program::command_after(&format!("exec 2>'{}'", path.display()), &engine, &model);
+    let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on").env("RUST_LOG", "info")));
+    let admin = team.sign_up(&team.app.process().setup_link(), "root", PASSWORD).await;
+    let (ann, id) = team.person(&admin, "ann").await;
+    let warnings = async |text: &str| {
+        let log = std::fs::read_to_string(&path).unwrap();
+        log.lines().filter(|line| line.contains("WARN") && line.contains(text)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(team.try_sign_in("ann", "not her password").await.status(), 401);
+    assert_eq!(team.get(&ann, "/api/users").await.status(), 403);
+    eventually("both are logged", async || {
+        let (failed, refused) = (warnings("sign-in failed").await, warnings("request refused").await);
+        failed.len() == 1 && refused.len() == 1
+    })
+    .await;
+    assert!(warnings("sign-in failed").await[0].contains(&format!("user={id} address=\"127.0.0.1\"")));
+    assert!(warnings("request refused").await[0].contains(&format!("user={id} request=\"GET /api/users\"")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

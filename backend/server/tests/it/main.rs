@@ -17,6 +17,7 @@ mod activity;
 mod agent_faults;
 mod bad_input;
 mod branches;
+mod build_script;
 mod command_line;
 mod compression;
 mod config_file;

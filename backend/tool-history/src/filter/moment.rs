@@ -51,8 +51,8 @@ impl Unit {
 }
 
 impl Moment {
-    /// Parses `2026-11-01`, `2026-11-01T12:30`, `2026-11-01T12:30:15`, either of these times with `Z`, and `7d`, `24h`,
-    /// `30m`. Returns `None` for any other text.
+    /// Parses `2026-11-01`, `2026-11-01T12:30`, `2026-11-01T12:30:15`, the latter two also with a final `Z`, and `7d`,
+    /// `24h`, `30m`. Returns `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(unit) = Unit::ALL.into_iter().find(|unit| text.ends_with(unit.letter())) {
             let amount = &text[..text.len() - 1];

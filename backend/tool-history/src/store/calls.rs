@@ -127,9 +127,9 @@ pub(crate) struct CallRange {
 }
 
 impl CallRange {
-    /// Returns the SQL after `SELECT` that scans the batch along an index. After [`ListPosition::AfterCall`] the batch has only
-    /// calls with the same key; the caller then continues with [`ListPosition::BelowKey`]. Two statements are needed, because
-    /// some engines cannot scan both conditions as one range of the index.
+    /// Returns the SQL after `SELECT` that scans the batch along an index. After [`ListPosition::AfterCall`] the batch
+    /// has only calls with the same key; the caller then continues with [`ListPosition::BelowKey`]. Two statements are
+    /// needed, because some engines cannot scan both conditions as one range of the index.
     fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
         let sql = Sql::new(columns);
         let sql = match self.order {
@@ -197,8 +197,9 @@ fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
 }
 
 /// Returns SQL that selects the [`PositionRow`] columns of the calls that `inner` finds, under the table alias `t`. If
-/// `is_covered`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise `inner`
-/// selects only IDs, and the result joins `tool_calls`. Neither `inner` nor the result contains the leading `SELECT`.
+/// `is_covered`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise
+/// `inner` selects only IDs, and the result joins `tool_calls`. Neither `inner` nor the result contains the leading
+/// `SELECT`.
 fn of_those(inner: &Sql, is_covered: bool) -> Sql {
     let sql = Sql::new("t.id, t.started_at, t.duration_ms FROM (SELECT ").then(inner);
     sql.text(if is_covered { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })

@@ -32,7 +32,7 @@ struct Column {
     along: &'static str,
     /// The condition on the column, for the index.
     plain: &'static str,
-    /// The same condition in a form that no index can serve.
+    /// Variant of the condition that no index can serve.
     hidden: &'static str,
     /// `true` if the index contains all columns of a filter.
     is_wide: bool,

@@ -65,7 +65,7 @@ pub struct DecisionRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// Scope of a decision; `None` means only its own call.
+/// Scope of a decision; `None` if the decision covers only its own call.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach(pub Option<ApprovalScope>);
 
@@ -222,7 +222,8 @@ pub(crate) async fn list_model_calls_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<ModelCallOfTurnRow>> {
-    // MySQL stores purposes as an enumeration. Auxiliary model calls come in the order in which they finished.
+    // Casts the purpose to text, because MySQL stores it as an enumeration. Auxiliary model calls are in the order in
+    // which they finished.
     list_by_ids(
         db,
         select!(

@@ -138,8 +138,8 @@ pub(crate) async fn read_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Resul
             .bind(end)
             .fetch_all()
             .await?,
-        // Rounds each duration up to the next bucket. From 2 ms to 30 s, a bucket is at most two thirds longer than the bucket
-        // before it. Longer buckets are coarser.
+        // Rounds each duration up to the next bucket. From 2 ms to 30 s, a bucket is at most two thirds longer than the
+        // bucket before it. Longer buckets are coarser.
         durations: reader
             .query(select!(
                 "SELECT tool_name, CASE \
@@ -180,15 +180,15 @@ pub(crate) async fn list_open(db: &Database, since: DateTime<Utc>, limit: u32) -
         .await
 }
 
-/// Counts hours and stores the results permanently. If two processes do this at once, only one of them stores its
+/// Counts hours and stores the results permanently. If two processes do so at the same time, only one stores its
 /// results.
 pub(crate) async fn count_hours(db: &Database, hours: &[DateTime<Utc>], now: DateTime<Utc>) -> sqlx::Result<()> {
-    let mut looked_at = Vec::with_capacity(hours.len());
+    let mut counted_on_request = Vec::with_capacity(hours.len());
     for hour in hours {
-        looked_at.push((*hour, read_hour(db, *hour).await?));
+        counted_on_request.push((*hour, read_hour(db, *hour).await?));
     }
     let mut tx = db.begin().await?;
-    for (hour, rows) in &looked_at {
+    for (hour, rows) in &counted_on_request {
         match tx
             .query("INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)")
             .bind(*hour)

@@ -1,6 +1,6 @@
 //! SQL of the tool history, by subject: calls in `calls`, a single call or conversation in `details`, access records in
-//! `access_log`, re-runs in `reruns`, plans in `plans`. `condition` turns a filter into SQL. `denormalize` fills in the index
-//! columns of calls. `figures` counts each hour, and `totals` adds these counts up.
+//! `access_log`, re-runs in `reruns`, plans in `plans`. `condition` turns a filter into SQL. `denormalize` fills in the
+//! index columns of calls. `figures` counts each hour, and `totals` adds these counts up.
 //!
 //! These statements run while turns run. So none of them locks rows that turns write, and each reads a limited number
 //! of rows.

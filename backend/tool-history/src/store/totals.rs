@@ -128,8 +128,8 @@ pub(crate) async fn list_counted_days(db: &Database, since: DateTime<Utc>) -> sq
         .await
 }
 
-/// Stores the totals of a day permanently. All its hours must be counted. If two processes do this at once, only one of
-/// them stores its results.
+/// Stores the totals of a day permanently. All its hours must be counted. If two processes do so at the same time, only
+/// one stores its results.
 pub(crate) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<Utc>) -> sqlx::Result<()> {
     let mut tx = db.begin().await?;
     match tx.query("INSERT INTO counted_days (day, counted_at) VALUES (?, ?)").bind(day).bind(now).execute().await {

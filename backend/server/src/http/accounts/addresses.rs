@@ -3,9 +3,9 @@
 /// Sign-in form.
 pub(crate) const SIGN_IN: &str = "/sign-in";
 /// Redirect to the identity provider.
-pub(crate) const SIGN_IN_AWAY: &str = "/sign-in/away";
+pub(crate) const SSO_START: &str = "/sign-in/away";
 /// Redirect URI to which the identity provider sends the browser back.
-pub(crate) const SIGN_IN_BACK: &str = "/sign-in/callback";
+pub(crate) const SSO_CALLBACK: &str = "/sign-in/callback";
 /// Sign-out.
 pub(crate) const SIGN_OUT: &str = "/sign-out";
 /// Form that creates the first admin.

@@ -1,4 +1,5 @@
-//! HTML forms for signing in and creating accounts. They contain no scripts. They use the page's style sheets and languages.
+//! HTML forms for signing in and creating accounts. They contain no scripts. They use the page's style sheets and
+//! languages.
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -23,13 +24,13 @@ use super::{
         security::WITHOUT_SCRIPTS,
         state::{AppState, State},
     },
-    addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
+    addresses::{INVITATION, SETUP, SIGN_IN, SSO_START},
     i18n::{self, Labels, Messages},
     session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
 };
 use crate::http::accounts::redirects::{go, see_other, see_other_here};
 
-/// A form, or a message in place of the form.
+/// A page with a form, or with a message instead of the form.
 #[derive(Template)]
 #[template(path = "account.html")]
 struct FormPage<'a> {
@@ -226,7 +227,7 @@ fn form(
         Form::Setup => (i18n::setup(language), SETUP, "token"),
         Form::Invitation => (i18n::invitation(language), INVITATION, "token"),
     };
-    // If the link is not valid or sign-up is not allowed, submitting the form cannot succeed.
+    // Hides the form if submitting it again cannot succeed: the link is not valid, or sign-up is not allowed.
     let is_over = matches!(
         error,
         Some(ApiError::Accounts(AccountsError::LinkExpired | AccountsError::SignUpClosed | AccountsError::Off))
@@ -248,8 +249,8 @@ fn form(
     response
 }
 
-/// Returns the label and the URL of the link to the identity provider. Returns `None` if no provider is configured, for the
-/// setup form (the first admin gets a password), and for sign-up without an invitation.
+/// Returns the label and the URL of the link to the identity provider. Returns `None` if no provider is configured, for
+/// the setup form (the first admin gets a password), and for sign-up without an invitation.
 fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Option<(String, String)> {
     let issuer = state.accounts.issuer_name()?;
     let name = match kind {
@@ -258,7 +259,7 @@ fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Optio
         Form::Invitation | Form::Setup => return None,
     };
     let query = form_urlencoded::Serializer::new(String::new()).append_pair(name, hidden).finish();
-    let address = if hidden.is_empty() { SIGN_IN_AWAY.to_owned() } else { format!("{SIGN_IN_AWAY}?{query}") };
+    let address = if hidden.is_empty() { SSO_START.to_owned() } else { format!("{SSO_START}?{query}") };
     Some((i18n::sign_in_by(language, issuer), address))
 }
 

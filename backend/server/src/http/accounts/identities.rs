@@ -1,5 +1,5 @@
-//! HTTP handlers for OpenID Connect: the redirect to the identity provider, its callback, and the linked identities of the
-//! caller and, for admins, of other users.
+//! HTTP handlers for OpenID Connect: the redirect to the identity provider, its callback, and the linked identities of
+//! the caller and, for admins, of other users.
 
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use super::{
         shared_responses::{Conflict, List, NoAccounts, TooManyAttempts},
         state::State,
     },
-    addresses::SIGN_IN_BACK,
+    addresses::SSO_CALLBACK,
     forms,
     me::Confirmation,
     session::{begin, browser_of, check_address},
@@ -35,8 +35,8 @@ pub(crate) struct LoginQuery {
     token: Option<String>,
 }
 
-/// Query parameters of the identity provider's callback. The type has no `Debug`, so that the authorization code cannot be
-/// logged.
+/// Query parameters of the identity provider's callback. The type has no `Debug`, so that the authorization code cannot
+/// be logged.
 #[derive(Deserialize)]
 pub(crate) struct CallbackQuery {
     #[serde(default)]
@@ -47,8 +47,8 @@ pub(crate) struct CallbackQuery {
 }
 
 /// Redirects the browser to the identity provider. The sign-in page leads here with a link, because its policy
-/// (`form-action 'self'`) forbids forms that lead to another site. `GET` is safe, because the request changes nothing on this
-/// server.
+/// (`form-action 'self'`) forbids forms that lead to another site. `GET` is safe, because the request changes nothing
+/// on this server.
 pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query): Query<LoginQuery>) -> HttpResponse {
     let LoginQuery { next, token } = query;
     let purpose = match token {
@@ -58,7 +58,7 @@ pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query)
     match authorization_request(&state, &request, purpose).await {
         Ok(AuthorizationRequest { address, held }) => HttpResponse::SeeOther()
             .insert_header((header::LOCATION, address))
-            .cookie(cookie::holding_flow(&request, &held))
+            .cookie(cookie::flow_cookie(&request, &held))
             .finish(),
         Err(error) => forms::show_failure(&state, &request, &error),
     }
@@ -87,7 +87,7 @@ pub(crate) async fn begin_linking(
         accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
     };
     let AuthorizationRequest { address, held } = state.run_accounts(work).await?;
-    Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(LinkRedirect { url: address }))
+    Ok(HttpResponse::Created().cookie(cookie::flow_cookie(&request, &held)).json(LinkRedirect { url: address }))
 }
 
 async fn authorization_request(
@@ -112,9 +112,9 @@ pub(crate) async fn handle_callback(
         Ok(CallbackOutcome::Linked) => see_other_here(SETTINGS).finish(),
         Err(error) => forms::show_failure(&state, &request, &error),
     };
-    // Removes the flow's cookie, whatever the outcome: a flow is used at most once. If the cookie cannot be written, it was
-    // never set.
-    let _ = response.add_cookie(&cookie::forgotten_flow(&request));
+    // Removes the flow's cookie even if the sign-in failed, because a flow is used at most once. Ignores an error: a
+    // cookie that cannot be written was never set.
+    let _ = response.add_cookie(&cookie::removed_flow_cookie(&request));
     response
 }
 
@@ -139,10 +139,11 @@ async fn callback_outcome(
     state.run_accounts(work).await
 }
 
-/// Returns the redirect URI to which the identity provider sends browsers back. The URI has the host of the request, and never
-/// `PUBLIC_URL`: the flow's cookie belongs to that host, and the provider compares the URI with the registered ones.
+/// Returns the redirect URI to which the identity provider sends browsers back. The URI has the host of the request,
+/// and never `PUBLIC_URL`: the flow's cookie belongs to that host, and the provider compares the URI with the
+/// registered ones.
 fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
-    Ok(requested_origin(request)? + SIGN_IN_BACK)
+    Ok(requested_origin(request)? + SSO_CALLBACK)
 }
 
 /// Lists the identities linked to your account.

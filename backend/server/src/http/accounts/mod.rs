@@ -16,7 +16,7 @@ use utoipa::OpenApi;
 
 use super::methods::Endpoint;
 
-pub(crate) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
+pub(crate) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_OUT, SSO_CALLBACK, SSO_START};
 pub(crate) use forms::{admins_only, setup_required};
 
 /// Registers the routes under `/api`.

@@ -1,4 +1,4 @@
-//! Redirects that always stay on this server, whatever address the request names.
+//! Redirects that always stay on this server, even if the request names an address elsewhere.
 
 use actix_web::{HttpResponse, HttpResponseBuilder, http::header};
 use url::Url;
@@ -19,14 +19,14 @@ pub(crate) fn see_other_here(next: &str) -> HttpResponseBuilder {
     see_other(&local_address(next))
 }
 
-/// Returns the path and query of `next` if it is an address of this server, else `/`. `next` comes from a form or a query
-/// string, so an attacker can choose it.
+/// Returns the path and query of `next` if it is an address of this server, and `/` otherwise. `next` comes from a form
+/// or a query string, so an attacker can choose it.
 fn local_address(next: &str) -> String {
     // `Url` parses like browsers do: it reads `\` as `/` and ignores tabs and line breaks.
     let ours = Url::parse("http://tallybook.invalid/").ok();
     let address = ours.as_ref().and_then(|ours| ours.join(next).ok().filter(|url| url.origin() == ours.origin()));
     match address {
-        // The URL `http://tallybook.invalid//elsewhere` has our origin, but its path alone would name another host.
+        // `http://tallybook.invalid//elsewhere` has this origin, but its path alone would name another host.
         Some(url) if next.starts_with('/') && !url.path().starts_with("//") => {
             url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
         }

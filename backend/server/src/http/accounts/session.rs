@@ -89,15 +89,15 @@ pub(crate) fn begin(
     request: &HttpRequest,
     session: &NewSession,
 ) -> HttpResponseBuilder {
-    response.cookie(cookie::holding(request, session.secret.expose()));
-    response.cookie(cookie::holding_browser(request, &session.browser_token));
+    response.cookie(cookie::session_cookie(request, session.secret.expose()));
+    response.cookie(cookie::browser_cookie(request, &session.browser_token));
     response
 }
 
-/// Makes a response remove the session cookie and clear what the page stored in the browser, such as drafts. The browser's cache
-/// holds no private data, so it is not cleared.
+/// Makes a response remove the session cookie and clear what the page stored in the browser, such as drafts. The
+/// browser's cache holds no private data, so it is not cleared.
 pub(crate) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> HttpResponseBuilder {
-    response.cookie(cookie::forgotten(request)).insert_header(("Clear-Site-Data", "\"storage\""));
+    response.cookie(cookie::removed_session_cookie(request)).insert_header(("Clear-Site-Data", "\"storage\""));
     response
 }
 

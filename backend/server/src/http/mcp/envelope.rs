@@ -1,7 +1,7 @@
-//! Determines the protocol version and the era of a request, from `params._meta` and the headers. A request of the newer era
-//! names its version, and repeats its method and tool in headers, so that a proxy need not parse the body
-//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>). A request of the older era
-//! follows an `initialize` request, and names its version in a header or not at all.
+//! Determines the protocol version and the era of a request, from `params._meta` and the headers. A request of the
+//! newer era names its version, and repeats its method and tool in headers, so that a proxy need not parse the body
+//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>). A request of the
+//! older era follows an `initialize` request, and names its version in a header or not at all.
 
 use actix_web::http::header::HeaderMap;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ const NAME_HEADER: &str = "mcp-name";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The parts of the parameters that are read here.
+/// The parts of a request's parameters that determine its era.
 #[derive(Default, Deserialize)]
 struct Envelope {
     #[serde(default, rename = "_meta")]
@@ -33,7 +33,7 @@ pub(crate) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, 
     }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let version = header(VERSION_HEADER);
-    // Parameters that cannot be parsed contain no version.
+    // Parameters that cannot be parsed count as parameters without a version.
     let Envelope { meta, name } = message.params().unwrap_or_default();
     if !meta.contains_key(VERSION) && version.is_none_or(|version| !NEWER.contains(&version)) {
         return match version {

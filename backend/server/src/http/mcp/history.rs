@@ -1,5 +1,5 @@
-//! MCP tools that read the tool history. Users read their own calls, admins those of all users. As in the web UI, an admin must
-//! give a reason for access to another user's calls.
+//! MCP tools that read the tool history. Users read their own calls, admins those of all users. As in the web UI, an
+//! admin must give a reason for access to another user's calls.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) fn tools() -> Vec<Value> {
     ]
 }
 
-/// Returns `true` if one of these tools has this name.
+/// Returns `true` if `name` is the name of one of these tools.
 pub(crate) fn is_there(name: &str) -> bool {
     matches!(name, SEARCH | GET)
 }

@@ -1,8 +1,8 @@
 //! Tallybook as an MCP server over Streamable HTTP
-//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>), for clients that have models of their own, in
-//! both eras of the protocol (`era`). It offers the built-in low-risk tools, and tools that read the tool history (`history`).
-//! The messages are in `rpc`. The server keeps no sessions and starts no messages itself, so each response is one JSON body.
-//! No turn starts here.
+//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>), for clients that have models of their
+//! own. It supports both eras of the protocol (`envelope`), and offers the built-in low-risk tools and tools that read
+//! the tool history (`history`). `rpc` has the messages. The server keeps no sessions and sends no messages of its own,
+//! so each response is one JSON body. Calls do not start turns.
 
 mod envelope;
 mod history;

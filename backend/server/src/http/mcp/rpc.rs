@@ -21,9 +21,9 @@ pub(crate) const OLDER: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /// The era of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// Each request stands alone, and the HTTP status of its response reports success or failure.
+    /// Requests are independent of each other, and the HTTP status of a response reports success or failure.
     Newer,
-    /// Requests follow an `initialize` request. The HTTP status of an answer is 200 even if the answer is an error.
+    /// Requests follow an `initialize` request. The HTTP status of a response is 200 even if the response is an error.
     Older,
 }
 

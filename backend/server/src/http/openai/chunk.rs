@@ -1,6 +1,6 @@
-//! Writes a chat completion: as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>), or as
-//! one response body (<https://platform.openai.com/docs/api-reference/chat/object>). The stream consists of `data:` lines
-//! alone, because clients fail on any others.
+//! Writes a chat completion: as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>),
+//! or as one response body (<https://platform.openai.com/docs/api-reference/chat/object>). The stream contains only
+//! `data:` lines, because clients fail on other lines.
 
 use std::collections::HashMap;
 
@@ -48,8 +48,8 @@ pub(crate) struct Chunk<'a> {
 #[derive(Serialize, ToSchema)]
 struct ChunkChoice<'a> {
     index: u32,
-    /// The new part of the answer's message: `role`, `content`, `reasoning_content` or `tool_calls`. Empty in a keep-alive
-    /// and in the last choice.
+    /// The new part of the answer's message: `role`, `content`, `reasoning_content` or `tool_calls`. Empty in a
+    /// keep-alive and in the last choice.
     #[schema(value_type = Object)]
     delta: Delta<'a>,
     /// `stop`, `length`, `tool_calls` or `content_filter` in the last choice. Null in all others.
@@ -63,15 +63,16 @@ struct Delta<'a> {
     role: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
-    /// The field that DeepSeek introduced and that vLLM and others adopted. Clients that do not know the field ignore it.
+    /// The field that DeepSeek introduced and that vLLM and others adopted. Clients that do not know the field ignore
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_calls: Option<[CallDelta<'a>; 1]>,
 }
 
-/// The new part of a call of a client tool. As OpenAI does it, the first delta has the id and the name, and the second one
-/// the arguments.
+/// The new part of a call to a client tool. As in OpenAI's API, the first delta has the ID and the name, and the second
+/// has the arguments.
 #[derive(Serialize)]
 struct CallDelta<'a> {
     index: usize,
@@ -175,8 +176,8 @@ impl Chunks {
         text.clear();
     }
 
-    /// Reports a call of one of Tallybook's own tools: in `tallybook` for clients that know the field, and in `event` for
-    /// `Open WebUI`.
+    /// Reports a call of one of Tallybook's own tools: in `tallybook` for clients that know the field, and in `event`
+    /// for `Open WebUI`.
     fn write_tool_event(&mut self, call: ToolEvent<'_>) {
         self.flush();
         self.begin();
@@ -188,7 +189,7 @@ impl Chunks {
 }
 
 impl<'a> Chunk<'a> {
-    /// Returns a chunk with this delta, in which nothing ends.
+    /// Returns a chunk with this delta and without a finish reason.
     fn of_delta(id: &'a str, created: i64, model: &'a str, delta: Delta<'a>) -> Self {
         Self {
             id,
@@ -287,7 +288,7 @@ impl Writer for Chunks {
         out.extend_from_slice(DONE);
     }
 
-    /// Clients recognize an error by the absence of `choices`.
+    /// Writes the error without `choices`, by which clients recognize it as an error.
     fn fail(&mut self, refusal: &Refusal) {
         self.flush();
         append_data(&mut self.out, &refusal.body());

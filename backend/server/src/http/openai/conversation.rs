@@ -1,5 +1,6 @@
-//! Builds the conversation in a request as the agent's model receives it: the system texts, the history, and the question to
-//! store. Every call in the history has its result. `messages` and `responses::items` read the entries out of the request's fields.
+//! Builds the conversation in a request as the agent's model receives it: the system texts, the history, and the
+//! question to store. Every call in the history has its result. `parse` and `responses::items` read the entries from
+//! the request's fields.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,8 @@ use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, U
 
 use crate::http::openai::{error::Refusal, request::Content};
 
-/// Markup by which `Open WebUI` shows one of our tool calls in the text of an answer. It is not part of the answer.
+/// Markup with which `Open WebUI` shows one of Tallybook's tool calls in the text of an answer. It is not part of the
+/// answer.
 const CALL_BEGIN: &str = "<details type=\"tool_calls\"";
 const CALL_END: &str = "</details>";
 
@@ -44,7 +46,7 @@ pub(crate) struct ConversationParser {
     last: Last,
 }
 
-/// The role of the last entry that matters.
+/// The kind of the last entry of the conversation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     User,
@@ -53,8 +55,8 @@ enum Last {
 }
 
 impl ConversationParser {
-    /// Creates a builder for the parameter `field`. If the request has a previous response (`has_previous`), the conversation may
-    /// begin with the results of that response's calls.
+    /// Creates a builder for the parameter `field`. If the request has a previous response (`has_previous`), the
+    /// conversation may begin with the results of that response's calls.
     pub(crate) fn new(field: &'static str, has_previous: bool) -> Self {
         let parsed = ParsedConversation { is_first: !has_previous, ..ParsedConversation::default() };
         Self {
@@ -118,14 +120,14 @@ impl ConversationParser {
             return Err(Refusal::bad(field, message));
         }
         if !self.has_previous && !matches!(parsed.history.first(), Some(ModelMessage::User(_))) {
-            // Providers require that a user begins.
+            // Providers require that the history starts with a user message.
             parsed.history.insert(0, ModelMessage::User(Vec::new()));
         }
         Ok(parsed)
     }
 }
 
-/// Returns the text in the parameter `place`. Refuses parts of other types than these, and NUL characters.
+/// Returns the text in the parameter `place`. Refuses NUL characters, and parts whose type is not in `kinds`.
 pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
     let text = match content {
         None => String::new(),
@@ -153,7 +155,7 @@ pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> 
 /// The calls of the last assistant's message, and their results so far.
 #[derive(Default)]
 struct OpenCalls {
-    /// `true` if the calls are in the previous response, so that they are not known here.
+    /// `true` if the calls are in the previous response, not in this request.
     is_before: bool,
     /// The parameter that contains the calls.
     place: String,
@@ -199,7 +201,7 @@ impl OpenCalls {
     }
 }
 
-/// Returns the text of an answer without the calls that were shown in it.
+/// Returns the text of an answer without the markup of tool calls.
 fn without_shown_calls(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;

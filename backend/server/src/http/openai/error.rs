@@ -1,5 +1,5 @@
-//! Errors in OpenAI's format (<https://platform.openai.com/docs/guides/error-codes>), and which requests get them. An error of
-//! an answer also has the parameter at fault, and the conversation in which the question is stored.
+//! Errors in OpenAI's format (<https://platform.openai.com/docs/guides/error-codes>), and the check for requests that
+//! get this format. An error also names the parameter at fault, and the conversation in which the question is stored.
 
 use std::future::Future;
 
@@ -23,7 +23,7 @@ pub(crate) struct Refusal {
     pub(crate) param: Option<String>,
     /// Stable name of the cause.
     pub(crate) code: Option<String>,
-    /// Conversation in which the question is stored. Another request would store the question twice.
+    /// Conversation in which the question is stored. A retry would store the question a second time.
     pub(crate) conversation: Option<Uuid>,
 }
 
@@ -82,7 +82,7 @@ tokio::task_local! {
     static WANTS_OPENAI_ERRORS: bool;
 }
 
-/// Runs the handling of a request. If the path is `/v1` or below it, its errors get OpenAI's format.
+/// Runs `answering`, which handles a request. If the path is `/v1` or below it, errors have OpenAI's format.
 pub(crate) fn with_error_format<F: Future>(path: &str, answering: F) -> impl Future<Output = F::Output> {
     WANTS_OPENAI_ERRORS.scope(path == "/v1" || path.starts_with("/v1/"), answering)
 }

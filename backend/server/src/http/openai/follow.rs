@@ -1,5 +1,5 @@
-//! Follows an answer for an API client: a turn or a direct model call. A turn is followed across its runs if it waits for
-//! approval, up to its end. If the client disconnects, the turn is stopped.
+//! Follows an answer for an API client: a turn or a direct model call. A turn that waits for approval is followed
+//! across its runs, until it ends. If the client disconnects, the turn is stopped.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -45,7 +45,7 @@ enum Phase {
     Streaming(TurnSubscription),
     /// Waits for the user's approval.
     WaitsForApproval(AbortOnDropHandle<Result<NextRun, ServiceError>>),
-    /// Reads the calls that the client has to run. The turn has ended with these calls.
+    /// Reads the calls that the client has to run, with which the turn has ended.
     ReadsCalls(AbortOnDropHandle<Result<Vec<ClientCall>, ServiceError>>),
     Done,
 }
@@ -59,8 +59,8 @@ enum FollowStep {
 }
 
 impl Follower {
-    /// Follows a turn. The user decides on tool calls at `origin`, the address of the web UI, and the decision has a
-    /// timeout of `approval_timeout`.
+    /// Follows a turn. `origin` is the address of the web UI, where the user decides on tool calls. The follower waits
+    /// up to `approval_timeout` for a decision.
     pub(crate) fn new(
         service: ConversationService,
         user: UserId,
@@ -225,7 +225,7 @@ impl Follower {
         }
     }
 
-    /// Starts to wait for the user's decision. The first time, also notifies the client.
+    /// Starts to wait for the user's decision. Notifies the client the first time.
     fn wait(&mut self, sink: &mut impl Sink) {
         if !self.has_announced_wait {
             self.has_announced_wait = true;
@@ -328,7 +328,7 @@ impl DirectCall {
                 }
                 Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
                 Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
-                // The task of the model call has died.
+                // The task of the model call panicked or was aborted.
                 None => return Progress::Failed(died()),
             }
             if sink.is_ready() {

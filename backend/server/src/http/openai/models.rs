@@ -1,4 +1,5 @@
-//! HTTP handlers for `GET /v1/models`: each model of the catalog as the agent, and with a suffix for direct model calls.
+//! HTTP handlers for `GET /v1/models`: each model of the catalog as the agent, and with a suffix for direct model
+//! calls.
 
 use std::sync::LazyLock;
 

@@ -47,7 +47,7 @@ pub(crate) struct StreamOptions {
     pub(crate) tools: bool,
 }
 
-/// Parses a request of `program`.
+/// Parses a chat completion request of the API client `program`.
 pub(crate) fn parse_chat_request(
     body: &str,
     headers: &HeaderMap,
@@ -82,8 +82,8 @@ pub(crate) fn parse_chat_request(
     })
 }
 
-/// Returns the weight of a direct model call; `None` for a turn of the agent. A background task, such as writing a title,
-/// is always a direct model call, and counts for less.
+/// Returns the weight of a direct model call; `None` for a turn of the agent. A background task, such as writing a
+/// title, is always a direct model call, and counts for less.
 pub(crate) fn direct_weight(is_direct: bool, is_task: bool) -> Option<Weight> {
     match (is_direct, is_task) {
         (_, true) => Some(Weight::Task),
@@ -109,8 +109,8 @@ pub(crate) fn is_task(headers: &HeaderMap, parsed: &ParsedConversation, is_strea
     has_task_prefix || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
-/// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct model
-/// call. A name in the catalog takes precedence over the suffix.
+/// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct
+/// model call. A name in the catalog takes precedence over the suffix.
 pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
         return Ok((models.default_model().name().to_owned(), None, false));
@@ -190,8 +190,8 @@ pub(crate) fn check_temperature(temperature: Option<f64>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Returns the conversation that the client names, from the first of these headers that is not empty. The value is an id of the
-/// client's own, or the UUID from an earlier response.
+/// Returns the conversation that the client names, from the first of these headers that is not empty. The value is an
+/// id of the client's own, or the UUID from an earlier response.
 pub(crate) fn chat_id(headers: &HeaderMap, names: &[&str]) -> Result<Option<String>, Refusal> {
     for name in names {
         let Some(id) = header(headers, name).map(str::trim).filter(|id| !id.is_empty()) else { continue };

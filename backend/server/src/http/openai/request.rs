@@ -1,5 +1,5 @@
-//! The request body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>), and limits
-//! for API clients. Fields that are null count as absent, and unknown fields are ignored.
+//! The request body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>), and
+//! limits for API clients. Fields that are null count as absent, and unknown fields are ignored.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,5 +1,5 @@
-//! HTTP handler for `POST /v1/chat/completions`: starts a turn or a direct model call, and streams or collects the answer
-//! until it ends or the client disconnects. The other APIs start and stream their answers in the same way.
+//! HTTP handler for `POST /v1/chat/completions`: starts a turn or a direct model call, and streams or collects the
+//! answer until it ends or the client disconnects. The other APIs use the same functions.
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Json};
 use chrono::{DateTime, Utc};
@@ -32,8 +32,8 @@ use crate::http::{
 
 /// Creates a chat completion, streamed or not.
 ///
-/// Tallybook's tools run on the server; their calls do not appear in the response. The question and the answer are stored
-/// as a conversation.
+/// Tallybook's tools run on the server; their calls do not appear in the response. The question and the answer are
+/// stored as a conversation.
 #[utoipa::path(
     post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "Programs",
     request_body = ChatRequest,
@@ -83,7 +83,8 @@ pub(crate) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpR
     }
 }
 
-/// Returns the API client, which owns its conversations. The API key distinguishes the clients of a user.
+/// Returns the API client of a request, to which its conversations belong. A user's clients are distinguished by API
+/// key.
 pub(crate) fn program_of(caller: &Caller) -> ApiClient {
     let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
     ApiClient { user: caller.user, key_id }
@@ -102,7 +103,7 @@ where
 {
     let origin = origin(state.public_url.as_ref(), request).unwrap_or_default();
     let approval_timeout = state.limits.approval_wait;
-    // If the client disconnects meanwhile, the result is dropped, which stops the turn.
+    // If the client disconnects before the turn has started, dropping the result stops the turn.
     let follow = move |service: ConversationService| async move {
         let turn = begin(service.clone()).await?;
         Ok(Follower::new(service, user, turn, &origin, approval_timeout))
@@ -162,8 +163,8 @@ impl Answer {
         }
     }
 
-    /// Collects the whole answer. Returns the finish reason in OpenAI's terms, and the usage. The caller must hold
-    /// `Peer::served` from the start of the request, because storing the question takes time, too.
+    /// Collects the whole answer. Returns OpenAI's finish reason and the usage. The caller must hold `Peer::served`
+    /// from the start of the request, because storing the question also takes time.
     pub(crate) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
         loop {
             tokio::select! {
@@ -179,8 +180,8 @@ impl Answer {
         }
     }
 
-    /// Streams the answer. If the answer fails before there is anything to send, the response has the status of the error. The
-    /// stream starts after `keep_alive` at the latest.
+    /// Streams the answer. If the answer fails before there is anything to send, returns the error instead. The stream
+    /// starts after `keep_alive` at the latest.
     pub(crate) async fn stream(
         mut self,
         state: &AppState,
@@ -188,7 +189,7 @@ impl Answer {
         mut writer: impl Writer + 'static,
     ) -> Result<HttpResponse, ApiError> {
         let mut first = match timeout(state.keep_alive, self.next(&mut writer)).await {
-            // Text may have arrived together with the failure.
+            // If text arrived together with the failure, the text is streamed first.
             Ok(Progress::Failed(refusal)) if !writer.is_ready() => {
                 return Err(refusal.stored_in(self.conversation()).into());
             }

@@ -1,5 +1,5 @@
-//! Receivers of an answer as it arrives: streams (`chunk`), one response (`whole`), and those of the other APIs (`responses`,
-//! `thread`). Also the reason why an answer ended.
+//! Traits for receivers of an answer as it arrives. `chunk` implements them for chat completions, `responses` and
+//! `thread` for the other APIs. Also the progress of an answer, and its finish reason.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -14,8 +14,8 @@ pub(crate) trait Sink {
     /// Receives text that continues the answer.
     fn text(&mut self, text: &str);
 
-    /// Takes back the end of the text, of this length in bytes, which was reasoning. A stream cannot take back what it has
-    /// sent, so an empty line separates that from the answer.
+    /// Retracts the end of the text, of this length in bytes, because it was reasoning. A stream cannot retract text
+    /// that it has sent, so an empty line separates that text from the answer.
     fn text_taken_back(&mut self, _: usize) {
         self.text("\n\n");
     }
@@ -44,7 +44,7 @@ pub(crate) trait Writer: Sink {
     /// Starts the answer, unless it has started.
     fn begin(&mut self);
 
-    /// Returns a keep-alive, which only says that the answer is still in progress.
+    /// Returns a keep-alive, which only shows that the answer is still in progress.
     fn keep_alive(&mut self) -> Bytes;
 
     /// Ends a complete answer.
@@ -72,23 +72,23 @@ pub(crate) enum Progress {
     Failed(Refusal),
 }
 
-/// Appends a `data:` line with this JSON to a stream. All data of answers serializes, because it consists of strings,
-/// numbers and valid JSON, and writing to memory cannot fail.
+/// Appends a `data:` line with this JSON to a stream. Serialization cannot fail, because answers consist of strings,
+/// numbers and valid JSON.
 pub(crate) fn append_data(out: &mut Vec<u8>, data: &impl Serialize) {
     out.extend_from_slice(b"data: ");
     let _ = serde_json::to_writer(&mut *out, data);
     out.extend_from_slice(b"\n\n");
 }
 
-/// Returns OpenAI's finish reason for a stop reason. An answer that used up its steps was truncated by a limit, too. An answer
-/// with an unknown stop reason counts as truncated.
+/// Returns OpenAI's finish reason for a stop reason. An answer that used up its steps, and an answer with an unknown
+/// stop reason, count as truncated.
 pub(crate) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
         "max_tokens" | STEP_LIMIT => "length",
         "refusal" => "content_filter",
         CLIENT_CALLS => "tool_calls",
         "" | "end_turn" | "tool_use" | "pause_turn" => "stop",
-        // The provider's own name for another cause.
+        // A stop reason that only the provider defines.
         _ => "length",
     }
 }

@@ -71,7 +71,7 @@ fn tool(function: FunctionDefinition) -> Result<ClientTool, (&'static str, Strin
         _ => return Err((place, message.to_owned())),
     };
     if input_schema["type"].is_null() {
-        // Some providers require it.
+        // Some providers require the type.
         input_schema["type"] = json!("object");
     }
     if input_schema["type"] != "object" {
@@ -91,7 +91,7 @@ pub(crate) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Resu
             "required" => ToolChoice::Required,
             _ => return bad(format!("tool_choice {word:?} is unknown. Use auto, none, required or a function.")),
         },
-        // In a Responses API request, the name is beside the type.
+        // In a Responses API request, the name is next to the type, not in `function`.
         Some(ChoiceOfTool::Function { kind, function, name }) => {
             match function.map(|function| function.name).or(name).filter(|_| kind == "function") {
                 Some(name) => ToolChoice::Named(name),

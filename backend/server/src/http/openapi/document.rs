@@ -1,4 +1,4 @@
-//! The API document: which operations it contains, and its forms as a value and as text.
+//! The API document: lists its operations, and holds it as a JSON value and as text.
 
 use std::sync::LazyLock;
 
@@ -56,7 +56,7 @@ use crate::http::{
 )]
 struct Documented;
 
-/// The document of a server with accounts, and (`WITHOUT_ACCOUNTS`) of a server on which users do not sign in.
+/// The document of a server with accounts, and (`WITHOUT_ACCOUNTS`) of a server without.
 static WITH_ACCOUNTS: LazyLock<Document> = LazyLock::new(|| Document::new(true));
 static WITHOUT_ACCOUNTS: LazyLock<Document> = LazyLock::new(|| Document::new(false));
 

@@ -1,9 +1,9 @@
-//! Completes the API document with what operations have in common, so that their annotations need not say it. That is: path
+//! Adds to the API document what operations have in common, so that their annotations need not repeat it: path
 //! parameters, authentication, the common errors and their format, and the format of streams.
 
 use serde_json::{Map, Value, json};
 
-/// The path parameters, with type and description. A value of another type names nothing and causes a 404.
+/// The path parameters, with type and description. A value of another type returns 404.
 const SEGMENTS: [(&str, Segment, &str); 13] = [
     ("uuid", Segment::Uuid, "ID of the conversation."),
     ("message_id", Segment::Number, "ID of the message."),
@@ -55,7 +55,7 @@ pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
 
 fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool) {
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
-        // A client leaves out an optional parameter that has no value, and never sends it as null.
+        // Removes the type null: a client omits an optional parameter without a value, and cannot send it as null.
         if let Some(kind) = parameter.pointer("/schema/type/0").cloned() {
             parameter["schema"]["type"] = kind;
         }
@@ -92,7 +92,7 @@ fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool)
     ];
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (_, status, text) in common.into_iter().filter(|(is_so, ..)| *is_so) {
-        // `/v1` has only statuses that OpenAI's clients know.
+        // `/v1` returns only statuses that OpenAI's clients know.
         let status = if path.starts_with("/v1/") && status == "507" { "503" } else { status };
         responses.entry(status).or_insert_with(|| json!({"description": text}));
     }
@@ -111,7 +111,7 @@ fn describe_stream(stream: &mut Value) {
     let schema = stream["schema"].take();
     let data = text_of(&schema);
     stream["schema"] = match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        // The schema of these events already says so.
+        // The schema of these events already has `data` as a string.
         Some("ChatEvent") => schema,
         Some("FeedEvent") => json!({
             "type": "object", "required": ["event", "data"], "properties": {"event": {"type": "string"}, "data": data},

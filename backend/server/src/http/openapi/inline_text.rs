@@ -64,7 +64,7 @@ impl Line {
             return;
         }
         if let Some(choices) = ["oneOf", "anyOf"].iter().find_map(|of| schema[of].as_array()) {
-            // Null comes last, as in ordinary English.
+            // Null comes last, as in “string or null”.
             let is_null = |choice: &&Value| choice["type"] == "null";
             let (none, some): (Vec<_>, Vec<_>) = choices.iter().partition(is_null);
             self.join(some.into_iter().chain(none), " or ");

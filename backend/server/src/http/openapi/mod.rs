@@ -1,6 +1,7 @@
-//! `GET /openapi.json`: the API document (`document`), assembled from the annotations of the handlers. Every handler of `/api`,
-//! `/v1`, `/mcp` and of the server's own paths has an annotation, and is listed in `document` or in its own module. A test
-//! compares that with the routes. `finish` adds what all operations have in common. `page` is the page that shows the document.
+//! The API document at `GET /openapi.json` (`document`), assembled from the annotations of the handlers. Every handler
+//! of `/api`, `/v1`, `/mcp` and of the server's own paths has an annotation, and is listed in `document` or in its own
+//! module. A test compares this list with the routes. `finish` adds what all operations have in common. `page` renders
+//! the document as HTML.
 
 mod document;
 mod examples;

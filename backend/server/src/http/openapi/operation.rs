@@ -1,4 +1,4 @@
-//! Reads the API document for the page that shows it: its operations by subject, and its schemas.
+//! Reads the API document for its HTML page: the operations by subject, and the schemas.
 
 use actix_web::http::StatusCode;
 use serde_json::Value;
@@ -174,8 +174,8 @@ pub(crate) fn schemas(document: &Value) -> Vec<Schema> {
     fields_of(all).map(read).collect()
 }
 
-/// Returns the fields of a schema, including those of schemas that it contains in full (`allOf`). The field that identifies a
-/// form comes first, then the required fields.
+/// Returns the fields of a schema, including those of the schemas in `allOf`. The field that identifies a form comes
+/// first, then the required fields.
 fn properties(all: &Value, schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     for part in schema["allOf"].as_array().into_iter().flatten() {

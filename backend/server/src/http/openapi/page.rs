@@ -35,7 +35,7 @@ struct ApiPage<'a> {
 }
 
 impl ApiPage<'_> {
-    /// Returns `true` if the operation is expanded at first, which is so if it has examples.
+    /// Returns `true` if the operation is initially expanded, that is, if it has examples.
     #[expect(clippy::unused_self, reason = "the template asks the page")]
     fn is_open(&self, operation: &Operation) -> bool {
         !operation.examples.is_empty()

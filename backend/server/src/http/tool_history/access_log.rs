@@ -1,4 +1,5 @@
-//! `/api/access_log`: the access log of the caller's data and account, and the acknowledgment of its entries.
+//! HTTP handlers for `/api/looks`: the access log of the caller's data and account, and the acknowledgment of its
+//! entries.
 
 use actix_web::HttpResponse;
 use serde::Deserialize;
@@ -41,8 +42,8 @@ pub(crate) struct AccessLogSeen {
 
 /// Acknowledges the access log up to an entry.
 ///
-/// Changes of the account up to this `id` leave `account_changes` of `GET /api/me`. An `id` that was acknowledged before, or that is
-/// another user's, changes nothing.
+/// Changes of the account up to this `id` leave `account_changes` of `GET /api/me`. An `id` that was acknowledged
+/// before, or that is another user's, changes nothing.
 #[utoipa::path(
     put, path = "/api/looks/seen", operation_id = "acknowledge_looks", tag = "Account", security(("session" = [])),
     request_body = AccessLogSeen, responses((status = 204, description = "The entries are acknowledged.")),

@@ -67,7 +67,7 @@ struct CallPage {
     id: ToolCallId,
     /// The input as JSON, for the form of the re-run.
     input_field: String,
-    /// The input and the result, shown beside those of the re-run.
+    /// The input and the result, for comparison with those of the re-run.
     input: Visible,
     result: Option<Visible>,
     /// The reason why the call cannot be re-run; `None` if it can.
@@ -131,7 +131,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        Some(Text { title, body: visible(text), size: texts.how_much(bytes), is_cut })
+        Some(Text { title, body: visible(text), size: texts.size_text(bytes), is_cut })
     };
     let sections = [
         text(texts.proposed_input(), row.proposed_input, row.proposed_input_bytes),
@@ -147,7 +147,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
         time(texts.began(), Some(row.started_at)),
         time(texts.ended(), row.completed_at),
         time(texts.decided(), row.decided_at),
-        fact(texts.duration(), row.duration_ms.map(|ms| texts.how_long(ms))),
+        fact(texts.duration(), row.duration_ms.map(|ms| texts.duration_text(ms))),
         fact(texts.error_kind(), row.error_type),
         fact(texts.turn(), Some(texts.turn_status(row.turn_status).to_owned())),
         fact(texts.title(), Some(row.title).filter(|_| row.user_id == reader)),
@@ -166,7 +166,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
                 word: texts.verdict(row.verdict),
                 model: row.model,
                 reason: visible(row.reason),
-                duration: texts.how_long(row.duration_ms),
+                duration: texts.duration_text(row.duration_ms),
             })
             .collect(),
         decisions: decisions

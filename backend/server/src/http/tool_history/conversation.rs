@@ -1,5 +1,5 @@
-//! HTTP handlers for `/admin/conversations/{uuid}`: the page of a conversation, with the messages of all branches in order of
-//! time.
+//! HTTP handlers for `/admin/conversations/{uuid}`: the page of a conversation, with the messages of all branches in
+//! order of time.
 
 use std::collections::HashMap;
 
@@ -161,14 +161,14 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         status_word: texts.status(call.status),
         tool: escaped(&call.tool_name).into_owned(),
         status: call.status.as_str(),
-        duration: call.duration_ms.map(|ms| texts.how_long(ms)),
+        duration: call.duration_ms.map(|ms| texts.duration_text(ms)),
     };
     let visible = |text: String| Visible::new(text, texts.0);
     let messages = messages.into_iter().map(|message| Message {
         id: message.id,
         who: if message.role == Role::User { texts.person() } else { texts.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
-        size: texts.how_much(message.content_bytes),
+        size: texts.size_text(message.content_bytes),
         status: Some(texts.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: visible(message.content),
         error: message.error.map(visible),
@@ -212,8 +212,8 @@ fn reasoning_of(ThoughtRow { text: thought, text_bytes, duration_ms, .. }: Thoug
     let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < text_bytes);
     Thought {
         text: Visible::new(thought, texts.0),
-        duration: duration_ms.map(|ms| texts.how_long(ms)),
-        size: is_cut.then(|| texts.how_much(text_bytes)),
+        duration: duration_ms.map(|ms| texts.duration_text(ms)),
+        size: is_cut.then(|| texts.size_text(text_bytes)),
     }
 }
 
@@ -222,6 +222,6 @@ fn model_call_of(row: &ModelCallOfTurnRow, texts: Messages) -> ModelCall {
         purpose: texts.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),
         text: texts.model_call(row),
-        duration: texts.how_long(row.duration_ms),
+        duration: texts.duration_text(row.duration_ms),
     }
 }

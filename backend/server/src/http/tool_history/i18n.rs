@@ -223,12 +223,12 @@ impl Messages {
     }
 
     /// Formats a duration in milliseconds, as the chat does.
-    pub(crate) fn how_long(self, ms: i64) -> String {
+    pub(crate) fn duration_text(self, ms: i64) -> String {
         duration(self.0, ms)
     }
 
     /// Formats a size in bytes, as the chat does.
-    pub(crate) fn how_much(self, bytes: i64) -> String {
+    pub(crate) fn size_text(self, bytes: i64) -> String {
         size(self.0, bytes)
     }
 

@@ -1,6 +1,6 @@
-//! The frame of every admin page: the header, the links, and the form in which an admin gives a reason for access.
-//! HTTP handler for `/admin/book.js`: the only script that the admin pages load. It extends pages that work without it. Its
-//! source is beside the templates.
+//! The frame of every admin page: the header, the links, and the form in which an admin gives a reason for access. Also
+//! the HTTP handler for `/admin/book.js`, the only script that the admin pages load; the pages also work without it.
+//! Its source is next to the templates.
 
 use std::sync::LazyLock;
 
@@ -26,12 +26,13 @@ use crate::http::{
     tool_history::i18n::Messages,
 };
 
-/// Content security policy of the pages. They load the style, images, and one script, which loads further pages from this
-/// server. They send their forms to this server. Scripts written into a page do not run.
+/// Content security policy of the pages. They load the style, images, and one script, which loads further pages from
+/// this server. They send their forms to this server. Scripts written into a page do not run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
      manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Headers of the pages. The pages show other users' data, of which nothing may stay in the browser after the admin signs out.
+/// Headers of the pages. `no-store` because the pages show other users' data, which must not stay in the browser after
+/// the admin signs out.
 const HEADERS: [(HeaderName, HeaderValue); 2] = [
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
@@ -59,7 +60,7 @@ impl Frame {
     }
 }
 
-/// A page with a message in place of the requested content. It asks for a reason if one is needed.
+/// A page with a message instead of the requested content. If access needs a reason, it has a form for the reason.
 #[derive(Template)]
 #[template(path = "tool_history/message.html")]
 struct MessagePage {

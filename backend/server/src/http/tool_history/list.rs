@@ -1,4 +1,5 @@
-//! HTTP handlers for `/admin`: the list of tool calls, filtered and page by page. The URL contains the whole state of the list.
+//! HTTP handlers for `/admin`: the list of tool calls, filtered and page by page. The URL contains the whole state of
+//! the list.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
@@ -224,9 +225,9 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         tool: escaped(&row.tool_name).into_owned(),
         server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
         status_word: frame.texts.status(row.status),
-        duration: row.duration_ms.map(|ms| frame.texts.how_long(ms)),
-        input_size: frame.texts.how_much(row.input_bytes),
-        result_size: frame.texts.how_much(row.bytes() - row.input_bytes),
+        duration: row.duration_ms.map(|ms| frame.texts.duration_text(ms)),
+        input_size: frame.texts.size_text(row.input_bytes),
+        result_size: frame.texts.size_text(row.bytes() - row.input_bytes),
         title: Some(row.title).filter(|_| row.user_id == reader && !row.is_deleted),
         is_deleted: row.is_deleted,
         status: row.status.as_str(),

@@ -1,6 +1,6 @@
-//! Tool history over HTTP: the pages under `/admin`, which the server renders and which work without scripts, and the
-//! access log (`access_log`). `i18n` has the text of the pages, `format` formats numbers and times, and `frame` is the
-//! frame of every page. `frame` also serves the script that extends the pages.
+//! HTTP handlers for the tool history: the pages under `/admin`, which the server renders and which work without
+//! scripts, and the access log (`access_log`). `i18n` has the text of the pages, and `format` formats numbers and
+//! times. `layout` has the frame of every page, and serves the optional script.
 
 mod access_log;
 mod call;

@@ -1,5 +1,5 @@
-//! HTTP handler for `/admin/calls/{id}/playback`: plays back the turn around a call. With scripts, the page plays in place.
-//! Without scripts, each page redirects to the next one after a second.
+//! HTTP handler for `/admin/calls/{id}/playback`: plays back the turn around a call. With scripts, the page plays in
+//! place. Without scripts, each page redirects to the next one after a second.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
@@ -27,7 +27,7 @@ pub(crate) struct Moment {
 }
 
 /// A link to another position or speed.
-struct Way {
+struct ControlLink {
     /// HTML id. It is the same at every position, so that the script can keep the focus.
     id: String,
     text: String,
@@ -47,15 +47,15 @@ struct PlaybackPage {
     place: String,
     at_ms: i64,
     duration_ms: i64,
-    /// Next position at which the answer looks different, in milliseconds.
+    /// Next position at which the answer changes, in milliseconds from the beginning.
     after_ms: Option<i64>,
     /// Playback speed; `None` if paused.
     speed: Option<i64>,
     /// The steps and the speeds, each group with its label.
-    controls: [(&'static str, Vec<Way>); 2],
+    controls: [(&'static str, Vec<ControlLink>); 2],
     /// The answer at this position, as HTML that `tallybook_frontend` rendered.
     answer: String,
-    /// Notice that the record is no longer stored, or that only its beginning can be played.
+    /// Notice that the events are no longer stored, or that only their beginning can be played.
     note: Option<&'static str>,
 }
 
@@ -87,7 +87,7 @@ fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) 
         let speed = speed.map_or_else(String::new, |speed| format!("&speed={speed}"));
         format!("{call}/playback?at={at}{speed}")
     };
-    let way = |id: &str, text: &str, address: Option<String>, is_here: bool| Way {
+    let way = |id: &str, text: &str, address: Option<String>, is_here: bool| ControlLink {
         id: format!("way-{id}"),
         text: text.to_owned(),
         address,

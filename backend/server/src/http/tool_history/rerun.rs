@@ -1,4 +1,4 @@
-//! HTTP handler for `/admin/calls/{id}/reruns`, which runs a call again. Also prepares the re-runs for the call's page.
+//! HTTP handler for `/admin/calls/{id}/reruns`, which re-runs a call. Also prepares the re-runs for the call's page.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(crate) async fn begin(
         let rerun = begun.id;
         service.spawn_until_draining(async move {
             begun.run().await;
-            // The receiver is gone if the response no longer waits.
+            // Fails if the response no longer waits, because the receiver is then dropped.
             let _ = done.send(());
         });
         Ok(rerun)
@@ -106,7 +106,7 @@ pub(crate) fn shown(
             *state,
             row.user_name.as_deref().unwrap_or("?"),
             &time,
-            row.duration_ms.map(|ms| texts.how_long(ms)),
+            row.duration_ms.map(|ms| texts.duration_text(ms)),
         )
     };
     let id = shown.as_ref().map(|shown| shown.id);

@@ -1,4 +1,5 @@
-//! Timeline of a turn: one bar per model call and tool call, from its start to its end, relative to the length of the timeline.
+//! Timeline of a turn: one bar per model call and tool call, from its start to its end, relative to the length of the
+//! timeline.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_frontend::invisible::escaped;
@@ -56,7 +57,12 @@ pub(crate) fn bars(call: &CallDetails, texts: Messages) -> Vec<Bar> {
         let width = (place(span.ended) - x).max(MIN_WIDTH);
         let after = (span.began - began).num_milliseconds();
         let took = (span.ended - span.began).num_milliseconds();
-        Bar { x, width, text: texts.began_and_took(&texts.how_long(after), &texts.how_long(took)), ..span.bar }
+        Bar {
+            x,
+            width,
+            text: texts.began_and_took(&texts.duration_text(after), &texts.duration_text(took)),
+            ..span.bar
+        }
     };
     spans.into_iter().map(bar).collect()
 }

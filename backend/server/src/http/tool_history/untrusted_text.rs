@@ -1,4 +1,4 @@
-//! Renders untrusted text as HTML, with codes in place of invisible and misleading characters.
+//! Renders untrusted text as HTML, and replaces invisible and misleading characters with their codes.
 
 use std::fmt::{self, Display, Formatter};
 

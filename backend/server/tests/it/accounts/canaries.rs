@@ -106,16 +106,6 @@ async fn start(
     Team::of(TestApp::launch_command(engine, &mut command))
 }
 
-/// Submits a form that creates an account, and returns the signed-in user.
-async fn sign_up(team: &Team, link: &str, name: &str, password: &str) -> Who {
-    let (path, token) = link.split_once("?token=").unwrap();
-    let body = format!("token={token}&name={name}&password={password}");
-    let request = team.request(&Who::default(), Method::POST, &path[path.rfind('/').unwrap()..]);
-    let made = request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap();
-    assert_eq!(made.status(), StatusCode::SEE_OTHER, "{name} signs up");
-    Who { cookie: cookie_of(&made), key: None }
-}
-
 /// Sends a message, and returns the events of its answer.
 async fn ask(team: &Team, who: &Who, conversation: &str, content: &str) -> String {
     let path = format!("/api/conversations/{conversation}/messages");
@@ -134,10 +124,10 @@ on_every_engine! {
 
         // Secrets of users: the setup link, an invitation, a right and a wrong password, a session and an API key.
         let setup = team.app.process().setup_link();
-        let root = sign_up(&team, &setup, "root", PERSONS).await;
+        let root = team.sign_up(&setup, "root", PERSONS).await;
         let made = team.json(&root, Method::POST, "/api/invitations", json!({}), 201).await;
         let invitation = made["url"].as_str().unwrap().to_owned();
-        let ann = sign_up(&team, &invitation, "ann", PASSWORD).await;
+        let ann = team.sign_up(&invitation, "ann", PASSWORD).await;
         let session = cookie_of(&team.try_sign_in("root", PERSONS).await).unwrap();
         let program = team.program_by(&root, PERSONS).await;
         let token_of = |link: &str| link.split_once('=').unwrap().1.to_owned();

@@ -97,6 +97,17 @@ impl Team {
         self.send(&Who::default(), Method::POST, "/api/session", body).await
     }
 
+    /// Submits the form behind a setup link or an invitation, and returns the signed-in user.
+    pub(crate) async fn sign_up(&self, link: &str, name: &str, password: &str) -> Who {
+        let (path, token) = link.split_once("?token=").expect("a link with a token");
+        let body = format!("token={token}&name={name}&password={password}");
+        let request = self.request(&Who::default(), Method::POST, &path[path.rfind('/').expect("a path")..]);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let created = request.body(body).send().await.expect("the server answers");
+        assert_eq!(created.status(), StatusCode::SEE_OTHER, "{name} signs up");
+        Who { cookie: cookie_of(&created), key: None }
+    }
+
     /// Signs a user in with a new session.
     pub(crate) async fn sign_in(&self, name: &str) -> Who {
         let response = self.try_sign_in(name, PASSWORD).await;

@@ -13,7 +13,7 @@ mod canaries;
 mod concurrent_limits;
 mod deletion;
 mod keys;
-mod kit;
+pub(crate) mod kit;
 mod limit_bypasses;
 mod limits;
 mod links;

@@ -77,8 +77,8 @@ impl Head {
         format!("{}{}", super::request::ID_PREFIX, self.id)
     }
 
-    /// Returns the items of the answer so far: a message, unless there are only calls, and the calls with which the answer
-    /// ends.
+    /// Returns the items of the answer so far: a message, unless there are only calls, and the calls with which the
+    /// answer ends.
     pub(crate) fn items<'a>(
         &'a self,
         text: &'a str,

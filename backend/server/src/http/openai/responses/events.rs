@@ -1,5 +1,6 @@
-//! Writes an answer as a stream of numbered events (<https://platform.openai.com/docs/api-reference/responses-streaming>). The
-//! stream consists of `event:` and `data:` lines alone, because clients fail on any others.
+//! Writes an answer as a stream of numbered events
+//! (<https://platform.openai.com/docs/api-reference/responses-streaming>). The stream contains only `event:` and
+//! `data:` lines, because clients fail on other lines.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -21,10 +22,10 @@ pub(crate) struct Events {
     out: Vec<u8>,
     /// Number of the next event.
     number: u64,
-    /// Text that is not yet in an event. Text that arrives together is sent together.
+    /// Text that no event contains yet. Text that arrives together is sent together.
     text: String,
-    /// Text that is in an event.
-    parsed: String,
+    /// Text that events already contain.
+    sent_text: String,
     calls: Vec<ClientCall>,
     has_begun: bool,
     has_message: bool,
@@ -65,9 +66,9 @@ fn write<T: Serialize>(out: &mut Vec<u8>, number: &mut u64, kind: &str, fields: 
 
 impl Events {
     pub(crate) fn new(head: Head) -> Self {
-        let (out, text, parsed, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
+        let (out, text, sent_text, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
         let message_id = head.message_id();
-        Self { head, message_id, out, number: 0, text, parsed, calls, has_begun: false, has_message: false }
+        Self { head, message_id, out, number: 0, text, sent_text, calls, has_begun: false, has_message: false }
     }
 
     fn event<T: Serialize>(&mut self, kind: &str, fields: T) {
@@ -76,10 +77,10 @@ impl Events {
 
     /// Appends an event with the whole response so far.
     fn state(&mut self, kind: &str, state: State<'_>) {
-        let Self { head, out, number, parsed, calls, .. } = self;
+        let Self { head, out, number, sent_text, calls, .. } = self;
         let is_empty =
-            matches!(state, State::InProgress) || (parsed.is_empty() && calls.is_empty() && !self.has_message);
-        let output = if is_empty { Vec::new() } else { head.items(parsed, calls, state.item_status()) };
+            matches!(state, State::InProgress) || (sent_text.is_empty() && calls.is_empty() && !self.has_message);
+        let output = if is_empty { Vec::new() } else { head.items(sent_text, calls, state.item_status()) };
         write(out, number, kind, json!({"response": head.body(state, output)}));
     }
 
@@ -105,7 +106,7 @@ impl Events {
         let delta =
             json!({"item_id": message_id, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
         write(out, number, "response.output_text.delta", delta);
-        self.parsed.push_str(&self.text);
+        self.sent_text.push_str(&self.text);
         self.text.clear();
     }
 
@@ -113,12 +114,12 @@ impl Events {
         if !self.has_message {
             return;
         }
-        let Self { out, number, message_id: id, parsed, .. } = self;
-        let done = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": parsed, "logprobs": []});
+        let Self { out, number, message_id: id, sent_text, .. } = self;
+        let done = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": sent_text, "logprobs": []});
         write(out, number, "response.output_text.done", done);
-        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new(parsed)});
+        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new(sent_text)});
         write(out, number, "response.content_part.done", part);
-        let item = OutputItem::message(id.clone(), Some(parsed), status);
+        let item = OutputItem::message(id.clone(), Some(sent_text), status);
         write(out, number, "response.output_item.done", json!({"output_index": 0, "item": item}));
     }
 
@@ -162,7 +163,8 @@ impl Writer for Events {
         }
     }
 
-    /// A comment would keep the connection alive, but some clients wait for events.
+    /// Sends an event instead of a comment: a comment would also keep the connection alive, but some clients wait for
+    /// events.
     fn keep_alive(&mut self) -> Bytes {
         self.state("response.in_progress", State::InProgress);
         self.take()

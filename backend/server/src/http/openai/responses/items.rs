@@ -35,8 +35,8 @@ const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
 /// Types of content parts that are text in an assistant's message.
 const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", ContentPart::REFUSAL];
 
-/// Parses an input. If the request has a previous response (`has_previous`), the input may begin with the results of that response's
-/// calls.
+/// Parses an input. If the request has a previous response (`has_previous`), the input may begin with the results of
+/// that response's calls.
 pub(crate) fn read(input: &RawValue, has_previous: bool) -> Result<ParsedConversation, Refusal> {
     let mut parser = ConversationParser::new("input", has_previous);
     if input.get().starts_with('"') {
@@ -64,7 +64,7 @@ pub(crate) fn read(input: &RawValue, has_previous: bool) -> Result<ParsedConvers
                 let text = output_of(at, item.output)?;
                 step.results.push((format!("input[{at}].call_id"), item.call_id.unwrap_or_default(), text));
             }
-            // The reasoning of another model is of no use to ours.
+            // Another model's reasoning is useless to Tallybook's model.
             "reasoning" => {}
             kind => {
                 let message = format!(
@@ -116,8 +116,8 @@ pub(crate) fn full_name(namespace: &str, name: &str) -> String {
     format!("{namespace}__{name}")
 }
 
-/// Returns the result of a call as text. A note replaces each part that is not text: a picture in a result must not end the
-/// answer.
+/// Returns the result of a call as text. A note replaces each part that is not text, so that a picture in a result does
+/// not make the request fail.
 fn output_of(at: usize, output: Option<Content>) -> Result<String, Refusal> {
     let readable = match output {
         Some(Content::Parts(parts)) => {
@@ -148,8 +148,8 @@ impl Step {
         self.at.get_or_insert(at);
     }
 
-    /// Returns `true` if this call belongs to another step. Some clients send each call followed by its result, even if the
-    /// model asked for several calls at once. Calls that Tallybook asked for have their step in the id.
+    /// Returns `true` if this call belongs to another step. Some clients send each call followed by its result, even if
+    /// the model asked for several calls at once. Calls that Tallybook asked for have their step in the id.
     fn is_over(&self, call: &ToolCallRequest) -> bool {
         let step_of = |id: &str| id.starts_with("tb_").then(|| id.rsplit_once('_').map(|(step, _)| step.to_owned()));
         let same = self.calls.last().is_some_and(|last| {
@@ -194,7 +194,8 @@ mod tests {
         json!({"type": "function_call_output", "call_id": id, "output": format!("{id}!")})
     }
 
-    /// Returns the shape of a history: u for a user, a with the number of calls, r with the number of results.
+    /// Returns the shape of a history: `u` is a user message, `a` an answer with its number of calls, `r` a number of
+    /// results.
     fn shape(parsed: &ParsedConversation) -> String {
         let shape = parsed.history.iter().map(|message| match message {
             ModelMessage::User(_) => "u".to_owned(),

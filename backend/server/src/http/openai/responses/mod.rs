@@ -1,7 +1,8 @@
-//! HTTP handlers for the Responses API (<https://platform.openai.com/docs/api-reference/responses>): create, find, delete.
+//! HTTP handlers for the Responses API (<https://platform.openai.com/docs/api-reference/responses>): create, find,
+//! delete.
 //!
-//! `request` and `items` parse a request. `body` and `events` write the answer. The turn, its tools and its end are those of
-//! chat completions. Later requests can name a stored response as their previous one.
+//! `request` and `items` parse a request. `body` and `events` write the answer. The turn itself runs as for chat
+//! completions. A later request can name a stored response as its previous response.
 
 mod body;
 mod events;

@@ -1,5 +1,5 @@
-//! Parses the request body of `POST /v1/responses` (<https://platform.openai.com/docs/api-reference/responses/create>). Fields
-//! that are null count as absent, and unknown fields are ignored.
+//! Parses the request body of `POST /v1/responses` (<https://platform.openai.com/docs/api-reference/responses/create>).
+//! Fields that are null count as absent, and unknown fields are ignored.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,8 @@ pub(crate) struct TextOptions {
     pub(crate) format: Option<ResponseFormat>,
 }
 
-/// A tool: a function of the client, a namespace of several functions, or a tool that only OpenAI runs, which is ignored.
+/// A tool: a function of the client, a namespace of several functions, or a tool that only OpenAI runs, which is
+/// ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ResponseTool)]
 pub(crate) struct ToolDefinition {
@@ -185,11 +186,12 @@ pub(crate) fn no_previous(id: &str) -> Refusal {
     }
 }
 
-/// Functions with the parameters that contain them, and the namespaces and names of functions in a namespace.
+/// The functions, each with the parameter that contains it; and the namespace and name of each function in a namespace,
+/// by its full name.
 type Functions = (Vec<(String, FunctionDefinition)>, HashMap<String, (String, String)>);
 
-/// Returns the functions among the tools. The tools that OpenAI would run are skipped, because clients send them unasked. A
-/// function in a namespace is skipped if its full name is not a valid tool name.
+/// Returns the functions among the tools. Skips tools that OpenAI would run, because clients send them by default.
+/// Skips a function in a namespace if its full name is not a valid tool name.
 fn functions_of(definitions: Vec<ToolDefinition>) -> Functions {
     let (mut functions, mut names) = (Vec::new(), HashMap::new());
     for (at, definition) in definitions.into_iter().enumerate() {

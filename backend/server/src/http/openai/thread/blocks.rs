@@ -1,5 +1,5 @@
-//! Parses the messages of `POST /v1/chat`, whose content may be Anthropic's blocks, into messages of chat completions. One user
-//! message can hold the results of several calls; it then becomes several messages.
+//! Parses the messages of `POST /v1/chat`, whose content may be Anthropic's blocks, into messages of chat completions.
+//! One user message can hold the results of several calls; it then becomes several messages.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

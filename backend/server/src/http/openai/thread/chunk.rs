@@ -71,7 +71,7 @@ impl StreamChunks {
     }
 }
 
-/// Appends a chunk. Every chunk serializes, because it consists of strings, numbers, and JSON.
+/// Appends a chunk. Serialization cannot fail, because chunks consist of strings, numbers, and JSON.
 fn write(out: &mut Vec<u8>, chunk: &Chunk<'_>) {
     let data = serde_json::to_string(chunk).unwrap_or_else(|_| "null".to_owned());
     out.extend_from_slice(format!("data: {data}\n\n").as_bytes());
@@ -113,7 +113,7 @@ impl Writer for StreamChunks {
         self.out.extend_from_slice(&sign);
     }
 
-    /// An empty text, because every client of this API understands it.
+    /// Sends an empty text, because every client of this API accepts it.
     fn keep_alive(&mut self) -> Bytes {
         let mut out = Vec::new();
         write(&mut out, &Chunk::Delta { delta: "" });

@@ -1,8 +1,8 @@
 //! HTTP handlers for clients that keep no history: `POST /v1/chat` and `POST /api/chat`.
 //!
-//! `/api/chat` takes one message, and returns one answer with a short explanation. `/v1/chat` answers with one response, or
-//! with a stream of chunks in Tallybook's own format (`chunk`), and takes content as blocks (`blocks`). A thread is a
-//! conversation, named by its UUID. Turns are the same as in the web UI.
+//! `/api/chat` takes one message, and returns one answer with a short explanation. `/v1/chat` answers with one
+//! response, or with a stream of chunks in Tallybook's own format (`chunk`), and takes content as blocks (`blocks`). A
+//! thread is a conversation, named by its UUID. Turns are the same as in the web UI.
 
 mod blocks;
 mod chunk;
@@ -234,7 +234,7 @@ fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refus
     Ok(parse_numbered(new)?.questions_in_one())
 }
 
-/// Returns the response. An answer that used up its steps is an error that contains the agent's last text.
+/// Returns the response. If the answer used up its steps, returns an error that contains the agent's last text.
 fn respond(whole: &WholeThread, usage: UsageBody, thread_id: String) -> HttpResponse {
     let used_up = whole.stop_reason.as_deref() == Some(STEP_LIMIT);
     let status = if used_up { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };

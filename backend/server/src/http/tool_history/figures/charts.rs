@@ -1,5 +1,5 @@
 //! Charts over time: one column per hour or day, with a height relative to the highest column. Each chart also has a
-//! description in words.
+//! text description.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use tallybook_protocol::ToolCallStatus;

@@ -1,5 +1,5 @@
-//! Tables of statistics: the tools by number of calls, and model usage by day and by cost. Each figure has a bar, in most
-//! columns relative to the largest value of the column.
+//! Tables of statistics: the tools by number of calls, and model usage by day and by cost. Each figure has a bar. In
+//! most columns, its length is relative to the column's largest value.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::{
     charts::percent,
 };
 
-/// Maximum number of rows of a table: at first (`FIRST_ROWS`), and if the user asks for all (`MAX_ROWS`). One line has
-/// the total of the other rows.
+/// Maximum number of rows of a table: initially (`FIRST_ROWS`), and if the user requests all rows (`MAX_ROWS`). A final
+/// line has the total of the other rows.
 const FIRST_ROWS: usize = 50;
 const MAX_ROWS: usize = 2000;
 
@@ -53,7 +53,8 @@ pub(crate) struct Cell {
 
 /// Table of the tools.
 pub(crate) struct Tools {
-    /// A tool's name, and its number of calls, share of failed calls, median duration, and 95th percentile of the duration.
+    /// A tool's name, and its number of calls, share of failed calls, median duration, and 95th percentile of the
+    /// duration.
     pub(crate) rows: Vec<(String, [Cell; 4])>,
     pub(crate) more: Option<String>,
 }
@@ -75,7 +76,7 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Opti
     // Both duration columns have the same scale.
     let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
     let within = |ms: Option<i64>| Cell {
-        text: ms.map_or_else(|| "–".to_owned(), |ms| texts.how_long(ms)),
+        text: ms.map_or_else(|| "–".to_owned(), |ms| texts.duration_text(ms)),
         length: length(ms.unwrap_or_default(), longest),
     };
     let row = |(name, tool): (&String, &ToolFigures)| {
