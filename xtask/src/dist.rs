@@ -214,7 +214,7 @@ mod tests {
             "infra/cluster/haproxy.cfg",
             "infra/kubernetes/tallybook.yaml",
             "infra/mysql/my.cnf",
-            "docs/api/examples/answer.py",
+            "docs/reference/api-examples/answer.py",
         ] {
             assert!(files.iter().any(|name| name == file), "{file}");
         }

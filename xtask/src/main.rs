@@ -57,7 +57,7 @@ enum Command {
     Imports(imports::Options),
     /// Fuzz the parsers of network data, each target for a limited time
     Fuzz(fuzz::Options),
-    /// Run MCP's conformance suite for clients and servers, and write the results to docs/mcp-conformance.md
+    /// Run MCP's conformance suite for clients and servers, and write the results to docs/reference/mcp-conformance.md
     Conformance,
     /// Install third-party clients, and test them against a running server
     Clients(clients::Options),

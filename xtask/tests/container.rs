@@ -30,7 +30,7 @@ fn the_port_is_the_same_everywhere() {
 
 #[test]
 fn compose_passes_every_setting() {
-    let (table, compose) = (read("docs/settings.md"), read("docker-compose.yml"));
+    let (table, compose) = (read("docs/reference/configuration.md"), read("docker-compose.yml"));
     let settings = settings(&table);
     assert!(settings.contains("LLM_PROVIDER"), "{settings:?}");
     let missing: Vec<_> = settings

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::workspace;
 
 /// Path in the workspace.
-pub(super) const PATH: &str = "docs/mcp-conformance.md";
+pub(super) const PATH: &str = "docs/reference/mcp-conformance.md";
 
 /// Header of a table.
 const HEAD: &str = "| scenario | revision | checks | explanation |\n|---|---|---|---|\n";

@@ -1,5 +1,5 @@
 //! `cargo xtask conformance`: runs MCP's conformance suite, for clients against `backend/mcp` and for servers against a
-//! Tallybook server (`/mcp`). Writes the results to `docs/mcp-conformance.md`. `client` and `server` have the scenarios
+//! Tallybook server (`/mcp`). Writes the results to `docs/reference/mcp-conformance.md`. `client` and `server` have the scenarios
 //! and the reasons for failures; `suite` runs the suite.
 
 mod client;

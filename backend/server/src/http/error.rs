@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn the_api_document_has_every_problem_type() {
         let (code, _) = include_str!("error.rs").split_once("#[cfg(test)]").unwrap();
-        let document = include_str!("../../../../docs/api.md");
+        let document = include_str!("../../../../docs/reference/api.md");
         let (_, table) = document.split_once("## Problem types").unwrap();
         let quoted = code.split('"').skip(1).step_by(2);
         let is_type =
@@ -400,7 +400,7 @@ mod tests {
         let types: Vec<&str> = quoted.filter(is_type).filter(|word| !no_types.contains(word)).collect();
         assert!(types.len() > 60, "{types:?}");
         for word in types {
-            assert!(table.contains(&format!("| `{word}` | ")), "{word} is not in docs/api.md");
+            assert!(table.contains(&format!("| `{word}` | ")), "{word} is not in docs/reference/api.md");
         }
     }
 }

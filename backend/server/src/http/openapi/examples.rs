@@ -1,4 +1,4 @@
-//! Examples of the main operations for curl, Python and TypeScript. They are files in `docs/api/examples`. The browser
+//! Examples of the main operations for curl, Python and TypeScript. They are files in `docs/reference/api-examples`. The browser
 //! tests run them as the page shows them.
 
 /// An example of an operation, in each language.
@@ -20,9 +20,9 @@ macro_rules! example {
             what: $what,
             operation: $operation,
             texts: [
-                ("curl", include_str!(concat!("../../../../../docs/api/examples/", $name, ".sh"))),
-                ("Python", include_str!(concat!("../../../../../docs/api/examples/", $name, ".py"))),
-                ("TypeScript", include_str!(concat!("../../../../../docs/api/examples/", $name, ".ts"))),
+                ("curl", include_str!(concat!("../../../../../docs/reference/api-examples/", $name, ".sh"))),
+                ("Python", include_str!(concat!("../../../../../docs/reference/api-examples/", $name, ".py"))),
+                ("TypeScript", include_str!(concat!("../../../../../docs/reference/api-examples/", $name, ".ts"))),
             ],
         }
     };

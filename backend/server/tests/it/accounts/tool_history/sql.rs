@@ -1,4 +1,4 @@
-//! Runs every query of `docs/sql.md` on every engine. Each query must return rows.
+//! Runs every query of `docs/reference/sql.md` on every engine. Each query must return rows.
 
 use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::support::{Engine, Pool, on_every_engine};
 
-const DOCUMENT: &str = include_str!("../../../../../../docs/sql.md");
+const DOCUMENT: &str = include_str!("../../../../../../docs/reference/sql.md");
 
 /// Returns the queries of the document, each with the question above it.
 fn queries() -> Vec<(&'static str, &'static str)> {
