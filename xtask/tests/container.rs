@@ -50,7 +50,56 @@ fn compose_gives_the_app_no_unneeded_permissions() {
     for right in ["read_only: true", "cap_drop: [ALL]", "security_opt: [\"no-new-privileges:true\"]"] {
         assert!(service("app").lines().any(|line| line.trim() == right), "{right}");
     }
-    assert!(service("mysql").contains("no-new-privileges:true"));
+    assert!(service("mysql").contains("no-new-privileges:true") && service("mysql").contains("cap_drop: [ALL]"));
+}
+
+#[test]
+fn compose_starts_without_any_variable() {
+    for file in ["docker-compose.yml", "compose.sqlite.yml"] {
+        let compose = read(file);
+        assert!(!compose.contains(":?"), "{file} requires a variable");
+        for right in ["read_only: true", "cap_drop: [ALL]", "security_opt: [\"no-new-privileges:true\"]"] {
+            assert!(compose.lines().any(|line| line.trim() == right), "{file} lacks {right}");
+        }
+        assert!(compose.contains("max-size: 10m"), "{file} does not limit the log");
+    }
+    // The default password is known, so the database must be out of reach from outside.
+    let compose = read("docker-compose.yml");
+    let mysql = compose.split("\n  mysql:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert!(mysql.contains("networks: [database]") && !mysql.contains("ports:"), "{mysql}");
+    assert!(compose.contains("  database:\n    internal: true"), "{compose}");
+}
+
+#[test]
+fn both_images_check_the_health_with_the_program_itself() {
+    let image = read("infra/Dockerfile");
+    let checks: Vec<_> = image.lines().filter(|line| line.starts_with("HEALTHCHECK ")).collect();
+    assert_eq!(checks.len(), 2, "{checks:?}");
+    assert!(checks.iter().all(|check| check.contains("tallybook\", \"healthcheck\"]")), "{checks:?}");
+    let stage = image.split("\nFROM ").find(|stage| stage.contains(" AS without-shell")).unwrap();
+    assert!(!stage.contains("\nRUN "), "the image has no shell that could run a command");
+}
+
+#[test]
+fn services_have_time_to_finish_their_turns() {
+    let unit = read("infra/systemd/tallybook.service");
+    let value = |name: &str| unit.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+    assert_eq!(value("Type"), Some("notify"));
+    assert!(value("TimeoutStopSec").unwrap().parse::<u32>().unwrap() > 20, "SHUTDOWN_GRACE_SECS is 20 by default");
+}
+
+#[test]
+fn proxies_stream_and_pass_the_host_on() {
+    let nginx = read("infra/proxies/nginx.conf");
+    for line in [
+        "proxy_set_header Host $http_host;",
+        "proxy_set_header X-Forwarded-For $remote_addr;",
+        "proxy_buffering off;",
+        "http2 on;",
+    ] {
+        assert!(nginx.lines().any(|found| found.trim() == line), "{line}");
+    }
+    assert!(read("infra/proxies/Caddyfile").contains("flush_interval -1"));
 }
 
 /// A range that also contains other pods would let each of them claim any client address.
@@ -76,7 +125,7 @@ fn the_builder_has_every_file_that_is_compiled_in() {
     let ignored = read("infra/Dockerfile.dockerignore");
     // The API page includes the examples in this folder.
     assert!(
-        !ignored.lines().any(|line| line == "docs") && ignored.lines().any(|line| line == "!docs/api"),
+        !ignored.lines().any(|line| line == "docs") && ignored.lines().any(|line| line == "!docs/reference/api-examples"),
         "{ignored}"
     );
 }

@@ -86,3 +86,14 @@ fn checks_fail_if_a_lock_file_is_out_of_date() {
         assert!(command.contains("--locked"), "{command}");
     }
 }
+
+#[test]
+fn cargo_deny_allows_the_licenses_that_the_notices_allow() {
+    let deny: toml::Table = fs::read_to_string(root().join("deny.toml")).unwrap().parse().unwrap();
+    let allowed = deny["licenses"]["allow"].as_array().unwrap();
+    let allowed: BTreeSet<_> = allowed.iter().filter_map(toml::Value::as_str).collect();
+    let code = fs::read_to_string(root().join("xtask/src/notices/licenses.rs")).unwrap();
+    let list = code.split("const ALLOWED").nth(1).unwrap().split(';').nth(1).unwrap();
+    let listed: BTreeSet<_> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(allowed, listed);
+}

@@ -2,7 +2,9 @@
 //! a signal.
 
 mod admin;
+mod health_check;
 mod logging;
+mod service_manager;
 mod signals;
 mod traces;
 
@@ -11,7 +13,7 @@ use std::{io::Write as _, process::ExitCode};
 use signals::StopSignals;
 use tallybook::{
     application::Application,
-    config::{ConfigError, Settings, Task},
+    config::{Options, Settings, Task},
     http::Site,
 };
 use tallybook_conversations::models::Catalog;
@@ -23,18 +25,35 @@ use traces::Traces;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (settings, task) = match Settings::from_environment() {
-        Ok(read) => read,
-        Err(ConfigError::Options(error)) => error.exit(),
+    let options = match Options::read() {
+        Ok(options) => options,
+        Err(error) => error.exit(),
+    };
+    // These need no settings, so they also work if the settings are wrong.
+    match options.task() {
+        Some(Task::Licenses) => return licenses(),
+        Some(Task::HealthCheck) => {
+            let result = health_check::check(options.address());
+            return result.map_or_else(|error| fail(&format!("{error:#}")), |()| ExitCode::SUCCESS);
+        }
+        Some(Task::Completions { shell }) => return print_stdout(&Options::completions(*shell)),
+        Some(Task::Man) => {
+            return Options::manual().map_or_else(|error| fail(&error.to_string()), |page| print_stdout(&page));
+        }
+        Some(Task::CheckConfig | Task::Admin(_)) | None => {}
+    }
+    let task = options.task().cloned();
+    let settings = match Settings::from_options(options) {
+        Ok(settings) => settings,
         Err(error) => return fail(&error.to_string()),
     };
     match task {
         Some(Task::CheckConfig) => return check_config(&settings),
-        Some(Task::Licenses) => return licenses(),
         Some(Task::Admin(task)) => {
-            return admin::run(&settings, task).map_or_else(|error| fail(&error.to_string()), print_stdout);
+            let done = admin::run(&settings, task);
+            return done.map_or_else(|error| fail(&error.to_string()), |text| print_stdout(text.as_bytes()));
         }
-        None => {}
+        _ => {}
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -67,21 +86,20 @@ fn check_config(settings: &Settings) -> ExitCode {
     if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
         return fail(&error.to_string());
     }
-    print_stdout(settings.summary())
+    print_stdout(settings.summary().as_bytes())
 }
 
 /// Prints the licenses that the build collected.
 fn licenses() -> ExitCode {
     match Site::built_in().licenses() {
-        Some(licenses) => print_stdout(String::from_utf8_lossy(licenses).into_owned()),
+        Some(licenses) => print_stdout(licenses),
         None => fail("this build has no list of licenses; `cargo xtask build` generates it"),
     }
 }
 
 /// Prints the requested text to stdout.
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_or_else`")]
-fn print_stdout(text: String) -> ExitCode {
-    match std::io::stdout().write_all(text.as_bytes()) {
+fn print_stdout(text: &[u8]) -> ExitCode {
+    match std::io::stdout().write_all(text) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("cannot write to standard output: {error}")),
     }
@@ -111,6 +129,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     }
     let greeting = greeting(&app, &data) + &setup.unwrap_or_default();
     let _ = std::io::stdout().write_all(greeting.as_bytes());
+    service_manager::ready();
     let stop = CancellationToken::new();
     let forced = async {
         let signal = signals.graceful_stop().await;
@@ -118,6 +137,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
             signal,
             "shutting down after the running turns finish; send SIGTERM or Ctrl-C again to stop at once"
         );
+        service_manager::stopping();
         stop.cancel();
         signals.forced_stop().await;
     };

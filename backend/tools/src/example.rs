@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Tool, ToolError, ToolOutput};
+use crate::{Tool, ToolError, ToolOutput};
 
 /// Counts days on the calendar.
 pub(super) struct DaysBetween;
@@ -39,7 +39,8 @@ fn parse_date(field: &str, text: &str) -> Result<Date, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::ToolRegistry, DaysBetween};
+    use super::DaysBetween;
+    use crate::ToolRegistry;
 
     #[tokio::test]
     async fn leap_days_count_and_bad_dates_are_named() {

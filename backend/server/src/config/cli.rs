@@ -1,11 +1,16 @@
 //! Options of the command line and their environment variables. Other modules check their values.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 use clap::{
     Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, TypedValueParser},
 };
+use clap_complete::Shell;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use tallybook_accounts::{AccountsMode, SignUp};
@@ -18,7 +23,7 @@ use tallybook_tools::AllowedHost;
 #[command(name = "tallybook", version, about)]
 #[expect(clippy::doc_markdown, reason = "--help prints these comments, and backticks would appear in its output")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent switch")]
-pub(crate) struct Options {
+pub struct Options {
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
     /// Address to listen on; 0.0.0.0 listens on all interfaces.
@@ -246,6 +251,16 @@ pub enum Task {
     CheckConfig,
     /// Prints the licenses of all components of the program and its page.
     Licenses,
+    /// Checks that the server on HOST and PORT is alive. Fails if it is not.
+    #[command(name = "healthcheck")]
+    HealthCheck,
+    /// Prints the completions of a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page, in the format of man.
+    Man,
     /// Manages the server's data, and exits.
     #[command(subcommand)]
     Admin(AdminTask),
@@ -304,8 +319,35 @@ pub enum AdminTask {
 
 impl Options {
     /// Reads the command line and the environment.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
+    pub fn read() -> Result<Self, clap::Error> {
         Self::from_arg_matches(&Self::command().mut_args(without_blank_variable).try_get_matches()?)
+    }
+
+    /// Returns the task to run instead of serving.
+    #[must_use]
+    pub fn task(&self) -> Option<&Task> {
+        self.task.as_ref()
+    }
+
+    /// Returns the address on which the server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.port)
+    }
+
+    /// Returns the completions of a shell, as the text of a script for it.
+    #[must_use]
+    pub fn completions(shell: Shell) -> Vec<u8> {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Self::command(), "tallybook", &mut script);
+        script
+    }
+
+    /// Returns the manual page, in the format of `man`. Fails only if the page cannot be rendered.
+    pub fn manual() -> io::Result<Vec<u8>> {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Self::command()).render(&mut page)?;
+        Ok(page)
     }
 }
 

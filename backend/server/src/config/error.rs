@@ -16,9 +16,6 @@ use crate::config::position::{example_of, key_at, line_of};
 /// An error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The command line, or an environment variable of an option, does not parse. Also `--help` and `--version`.
-    #[error(transparent)]
-    Options(#[from] clap::Error),
     /// The database URL is not valid.
     #[error(transparent)]
     Database(#[from] DbError),

@@ -36,10 +36,10 @@ use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
 
 use self::{error::bad, file::SettingsFile};
-use crate::config::cli::{Options, set};
+use crate::config::cli::set;
 use crate::http::{self, HostName, PublicUrl};
 
-pub use cli::{AdminTask, LogFormat, Task};
+pub use cli::{AdminTask, LogFormat, Options, Task};
 pub use error::ConfigError;
 
 /// Default maximum number of steps of a turn that can call tools.
@@ -121,12 +121,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the command line, the environment, and the settings file. Also returns the task to run instead of serving,
-    /// if there is one. `models::Catalog` checks how a model is reached.
-    pub fn from_environment() -> Result<(Self, Option<Task>), ConfigError> {
-        let options = Options::read()?;
-        let task = options.task.clone();
-        Ok((check(options)?, task))
+    /// Checks the options, and reads the settings file. `models::Catalog` checks how a model is reached.
+    pub fn from_options(options: Options) -> Result<Self, ConfigError> {
+        check(options)
     }
 }
 

@@ -57,6 +57,36 @@ fn help_lists_settings_and_never_their_values() {
     assert!(!help.contains("sk-secret"), "{help}");
 }
 
+#[test]
+fn completions_the_manual_and_licenses_need_no_valid_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let print = |args: &[&str]| {
+        let output = program().args(args).env("DATABASE_URL", "nonsense").current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (shell, expected) in [("bash", "complete -F"), ("zsh", "#compdef tallybook"), ("fish", "complete -c tallybook")]
+    {
+        let script = print(&["completions", shell]);
+        assert!(script.contains(expected) && script.contains("healthcheck"), "{shell}: {script}");
+    }
+    let manual = print(&["man"]);
+    assert!(manual.contains(".TH tallybook 1") && manual.contains("DATABASE_URL"), "{manual}");
+}
+
+#[test]
+fn the_health_check_fails_unless_the_server_is_alive() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |port: &str| program().arg("healthcheck").env("PORT", port).output().unwrap();
+    let server = Running::start(program().envs([("HOST", "0.0.0.0"), ("PORT", "0")]).current_dir(folder.path()));
+    let port = server.greeting[0].rsplit(':').next().unwrap().to_owned();
+    let output = check(&port);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    drop(server);
+    let output = check(&port);
+    assert!(!output.status.success() && !output.stderr.is_empty(), "{output:?}");
+}
+
 /// A server process, which is killed when the test ends.
 pub(crate) struct Running {
     child: Child,

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use std::process::Command;
+use std::{process::Command, time::Duration};
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, text};
@@ -104,4 +104,21 @@ async fn the_limit_on_open_files_is_raised() {
     let files: Vec<&str> = files.split_whitespace().collect();
     assert_eq!(files[0], files[1], "the soft limit equals the hard limit: {limits}");
     assert_ne!(files[0], "64");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_service_manager_is_notified() {
+    let (engine, model, folder) = (Engine::sqlite(), MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("notify");
+    let socket = tokio::net::UnixDatagram::bind(&path).unwrap();
+    let app = TestApp::launch_command(&engine, Program::command(&engine, &model).env("NOTIFY_SOCKET", &path));
+    let received = async || {
+        let mut buffer = [0; 64];
+        let length = tokio::time::timeout(Duration::from_secs(30), socket.recv(&mut buffer)).await.unwrap().unwrap();
+        String::from_utf8(buffer[..length].to_vec()).unwrap()
+    };
+    assert_eq!(received().await.trim(), "READY=1");
+    app.process().signal("TERM");
+    assert_eq!(received().await.trim(), "STOPPING=1");
+    assert!(app.wait());
 }
