@@ -25,12 +25,15 @@ use crate::{
 };
 
 /// Files of the workspace that go into the archive.
-const FILES: [&str; 7] = [
+const FILES: [&str; 10] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "LICENSE",
     "README.md",
+    "SECURITY.md",
+    "compose.sqlite.yml",
     "docker-compose.yml",
     "tallybook.example.toml",
 ];
@@ -208,12 +211,16 @@ mod tests {
     fn an_archive_has_every_file_that_its_documents_mention() {
         let files = files().unwrap();
         for file in [
+            "compose.sqlite.yml",
             "docker-compose.yml",
             "infra/README.md",
             "infra/cluster/galera.cnf",
             "infra/cluster/haproxy.cfg",
             "infra/kubernetes/tallybook.yaml",
+            "infra/grafana/tallybook.json",
             "infra/mysql/my.cnf",
+            "infra/proxies/nginx.conf",
+            "infra/systemd/tallybook.service",
             "docs/reference/api-examples/answer.py",
         ] {
             assert!(files.iter().any(|name| name == file), "{file}");

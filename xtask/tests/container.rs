@@ -125,7 +125,8 @@ fn the_builder_has_every_file_that_is_compiled_in() {
     let ignored = read("infra/Dockerfile.dockerignore");
     // The API page includes the examples in this folder.
     assert!(
-        !ignored.lines().any(|line| line == "docs") && ignored.lines().any(|line| line == "!docs/reference/api-examples"),
+        !ignored.lines().any(|line| line == "docs")
+            && ignored.lines().any(|line| line == "!docs/reference/api-examples"),
         "{ignored}"
     );
 }

@@ -21,7 +21,7 @@ mod sessions;
 mod settings;
 mod sign_in;
 mod store;
-mod streams;
+mod revocable_streams;
 mod throttle;
 mod users;
 mod watch;
@@ -42,5 +42,5 @@ pub use store::{
     audit::{Action as AuditAction, note as note_audit},
     users::lock_user,
 };
-pub use streams::OpenStream;
+pub use revocable_streams::OpenStream;
 pub use users::UserUpdate;

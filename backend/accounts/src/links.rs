@@ -135,6 +135,9 @@ impl Accounts {
 
     /// Returns `true` if an account can be created with this token. An empty token means open sign-up.
     pub async fn can_sign_up(&self, token: &str) -> Result<bool, AccountsError> {
+        if token.is_empty() {
+            return Ok(self.context.settings.is_password_sign_up_open());
+        }
         Ok(self.role_by(token).await?.is_some())
     }
 
@@ -159,7 +162,10 @@ impl Accounts {
         password: Password,
         browser: Browser,
     ) -> Result<NewSession, AccountsError> {
-        if self.context.settings.sign_up == SignUp::Closed {
+        let settings = &self.context.settings;
+        let needs_provider =
+            token.is_empty() && settings.sign_up == SignUp::Open && !settings.is_password_sign_up_open();
+        if settings.sign_up == SignUp::Closed || needs_provider {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;

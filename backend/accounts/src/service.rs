@@ -12,7 +12,7 @@ use std::{
 
 use tallybook_database::Database;
 
-use super::{AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, store::users, streams::OpenStreams};
+use super::{AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, store::users, revocable_streams::OpenStreams};
 
 /// The accounts service. Cheap to clone; all clones share one state.
 #[derive(Clone)]

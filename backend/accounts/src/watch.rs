@@ -11,7 +11,7 @@ use super::{
     Accounts, Caller, Credential,
     limits::{POLL_INTERVAL, WATCHED_AT_ONCE},
     store::{keys, sessions},
-    streams::{Access, OpenStream},
+    revocable_streams::{Access, OpenStream},
 };
 
 impl Accounts {

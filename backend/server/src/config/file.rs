@@ -384,3 +384,47 @@ pub(crate) struct ReviewSection {
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) timeout_secs: Option<Spanned<u64>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Content;
+
+    /// Returns the keys of a section, from the error of a key that does not exist.
+    fn keys(section: &str) -> Vec<String> {
+        let Err(error) = toml::from_str::<Content>(&format!("{section}\nno_such_key = 1")) else {
+            panic!("{section} takes any key");
+        };
+        let (_, expected) = error.message().split_once("expected ").unwrap();
+        expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_reference_and_the_example_have_every_key() {
+        let reference = include_str!("../../../../docs/reference/configuration.md");
+        let example = include_str!("../../../../tallybook.example.toml");
+        let sections = keys("");
+        assert_eq!(sections.len(), 8, "{sections:?}");
+        for section in &sections {
+            assert!(reference.contains(&format!("[{section}")), "the reference lacks the section {section}");
+        }
+        for (section, heading) in [
+            ("[[models]]", "### `[[models]]`"),
+            ("[tool_servers.x]", "### `[tool_servers.NAME]`"),
+            ("[oauth]", "### `[oauth]`"),
+            ("[agent]", "### `[agent]`"),
+            ("[consent]", "### `[consent]`"),
+            ("[review]", "### `[review]`"),
+            ("[memory]", "### `[memory]`"),
+            ("[plan]", "### `[plan]`"),
+        ] {
+            let text = reference.split(&format!("\n{heading}\n")).nth(1).unwrap().split("\n##").next().unwrap();
+            let columns: String = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next()).collect();
+            for key in keys(section) {
+                assert!(format!("`{columns}").contains(&format!("`{key}`")), "the reference lacks {section} {key}");
+                let is_in_example =
+                    ["{key} = ", ".{key}]"].iter().any(|form| example.contains(&form.replace("{key}", &key)));
+                assert!(is_in_example || section == "[agent]", "the example lacks {section} {key}");
+            }
+        }
+    }
+}

@@ -226,7 +226,7 @@ fn end_on_revocation<B: MessageBody + 'static>(
 
 /// The error that aborts the download of a file when its reader loses access.
 #[derive(Debug, thiserror::Error)]
-#[error("the reader's rights are over")]
+#[error("the access of the stream's reader was revoked")]
 struct AccessRevoked;
 
 /// The body of a streamed response, which ends when its reader loses access.

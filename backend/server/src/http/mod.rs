@@ -30,7 +30,6 @@ mod metrics;
 mod models;
 mod openai;
 mod openapi;
-mod origin;
 mod other_versions;
 mod page;
 mod peer;

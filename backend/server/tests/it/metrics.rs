@@ -1,6 +1,6 @@
 //! Metrics for monitoring.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
@@ -170,4 +170,47 @@ async fn costs_and_tool_servers_are_reported() {
         .find_map(|line| line.strip_prefix("tallybook_tokens_total{model=\"test-model\",kind=\"input\"} "));
     let (cost, input): (f64, f64) = (cost.expect(&metrics).parse().unwrap(), input.expect(&metrics).parse().unwrap());
     assert!(input > 0.0 && (cost - input / 10.0).abs() < 1e-6, "{cost} for {input} tokens");
+}
+
+/// Returns the names of metrics in the expressions of the dashboard.
+fn metrics_of_dashboard() -> Vec<String> {
+    let dashboard: Value = serde_json::from_str(include_str!("../../../../infra/grafana/tallybook.json")).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let mut names: Vec<String> = targets
+        .map(|target| target["expr"].as_str().unwrap())
+        .chain([dashboard["templating"]["list"][1]["definition"].as_str().unwrap()])
+        .flat_map(|expression| expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+        .filter(|word| word.starts_with("tallybook_"))
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_dashboard_and_the_metrics_have_the_same_names() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn(&engine, &model).await;
+    let metrics = app.get("/metrics").await.text().await.unwrap();
+    let types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let types: Vec<(&str, &str)> = types.collect();
+    let shown = metrics_of_dashboard();
+    for (name, kind) in &types {
+        let samples: &[&str] = match *kind {
+            "counter" => &["_total"],
+            "histogram" => &["_bucket", "_count"],
+            "info" => &["_info"],
+            _ => &[""],
+        };
+        let is_shown = samples.iter().any(|suffix| shown.contains(&format!("{name}{suffix}")));
+        assert!(is_shown, "the dashboard does not show {name}");
+    }
+    for name in &shown {
+        let is_known = types.iter().any(|(known, _)| {
+            name.strip_prefix(known).is_some_and(|rest| ["", "_total", "_bucket", "_count", "_info"].contains(&rest))
+        });
+        assert!(is_known, "the server has no metric {name}");
+    }
 }

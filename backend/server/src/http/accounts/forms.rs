@@ -11,7 +11,7 @@ use actix_web::{
 };
 use askama::Template;
 use serde::Deserialize;
-use tallybook_accounts::{Accounts, AccountsError, NewSession, Password, SignUp};
+use tallybook_accounts::{Accounts, AccountsError, AccountsSettings, NewSession, Password, SignUp};
 use tallybook_frontend::{Language, Theme};
 use url::form_urlencoded;
 
@@ -188,13 +188,18 @@ fn show_link(
     }
     let problem = match is_good {
         Ok(true) => None,
-        Ok(false) if state.accounts.settings().sign_up == SignUp::Closed && matches!(kind, Form::Invitation) => {
+        Ok(false) if matches!(kind, Form::Invitation) && needs_no_link(state.accounts.settings(), token) => {
             Some(AccountsError::SignUpClosed.into())
         }
         Ok(false) => Some(AccountsError::LinkExpired.into()),
         Err(error) => Some(error),
     };
     form(state, request, kind, token, "", problem.as_ref())
+}
+
+/// Returns `true` if an account cannot be created here and a valid link would not change that.
+fn needs_no_link(settings: &AccountsSettings, token: &str) -> bool {
+    settings.sign_up == SignUp::Closed || (settings.sign_up == SignUp::Open && token.is_empty())
 }
 
 /// Returns the response to a submitted account form: signs the new user in, or shows the form again with the error.
@@ -237,7 +242,7 @@ fn form(
         hidden: (hidden_name, hidden),
         name,
         is_new: !matches!(kind, Form::SignIn),
-        can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().sign_up == SignUp::Open,
+        can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().is_password_sign_up_open(),
         away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| i18n::problem(language, error)),
         ..page(state, request, text)

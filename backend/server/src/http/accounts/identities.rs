@@ -22,7 +22,7 @@ use super::{
     session::{begin, browser_of, check_address},
 };
 use crate::http::accounts::redirects::see_other_here;
-use crate::http::origin::requested_origin;
+use crate::http::public_url::requested_base_url;
 
 /// Page that shows the user's linked identities.
 const SETTINGS: &str = "/settings";
@@ -143,7 +143,7 @@ async fn callback_outcome(
 /// and never `PUBLIC_URL`: the flow's cookie belongs to that host, and the provider compares the URI with the
 /// registered ones.
 fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
-    Ok(requested_origin(request)? + SSO_CALLBACK)
+    Ok(requested_base_url(request)? + SSO_CALLBACK)
 }
 
 /// Lists the identities linked to your account.

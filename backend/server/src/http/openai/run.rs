@@ -23,8 +23,8 @@ use crate::http::{
         request::ChatRequest,
         sink::{Progress, Sink, Writer},
     },
-    origin::origin,
     peer::Peer,
+    public_url::base_url,
     shared_responses::{ModelFailed, Unknown},
     sse::{self, Frame},
     state::{AppState, State},
@@ -101,7 +101,7 @@ where
     F: FnOnce(ConversationService) -> W + Send + 'static,
     W: Future<Output = Result<StartedTurn, ServiceError>> + Send + 'static,
 {
-    let origin = origin(state.public_url.as_ref(), request).unwrap_or_default();
+    let origin = base_url(state.public_url.as_ref(), request).unwrap_or_default();
     let approval_timeout = state.limits.approval_wait;
     // If the client disconnects before the turn has started, dropping the result stops the turn.
     let follow = move |service: ConversationService| async move {

@@ -14,7 +14,7 @@ use super::{
     operation::{self, Operation, Schema, Subject},
 };
 use crate::http::{
-    content_encoding::Text, error::ApiError, origin::origin, preferences, security::WITHOUT_SCRIPTS, state::State,
+    content_encoding::Text, error::ApiError, preferences, public_url::base_url, security::WITHOUT_SCRIPTS, state::State,
 };
 
 #[derive(Template)]
@@ -52,7 +52,7 @@ pub(crate) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         texts: Messages(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
-        address: origin(state.public_url.as_ref(), &request).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
+        address: base_url(state.public_url.as_ref(), &request).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
         has_accounts: state.accounts.settings().required,
         subjects: operation::subjects(document),
         schemas: operation::schemas(document),

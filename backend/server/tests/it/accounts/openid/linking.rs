@@ -290,5 +290,18 @@ on_every_engine! {
         }
         issuer.person(Person { email: Some("a@example.org"), is_verified: true, ..Person::named("s-1") });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+
+        // A password proves no email address, so it must not get around the domains.
+        let sign_in = team.get(&Who::default(), "/sign-in").await.text().await.unwrap();
+        assert!(!sign_in.contains("/invitation"), "{sign_in}");
+        assert_eq!(team.get(&Who::default(), "/invitation").await.status(), StatusCode::FORBIDDEN);
+        let request = team.request(&Who::default(), Method::POST, "/invitation");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let filled = request.body(format!("token=&name=eve&password={PASSWORD}")).send().await.unwrap();
+        assert_eq!(filled.status(), StatusCode::FORBIDDEN);
+        // An admin's invitation still works.
+        let admin = team.sign_in(ADMIN).await;
+        let invitation = team.json(&admin, Method::POST, "/api/invitations", json!({}), 201).await;
+        team.sign_up(invitation["url"].as_str().unwrap(), "eve", PASSWORD).await;
     }
 }
