@@ -15,13 +15,13 @@ mod names;
 mod openid;
 mod passwords;
 mod refusals;
+mod revocable_streams;
 mod secret;
 mod service;
 mod sessions;
 mod settings;
 mod sign_in;
 mod store;
-mod revocable_streams;
 mod throttle;
 mod users;
 mod watch;
@@ -35,6 +35,7 @@ pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
 pub use openid::{FLOW_LIFETIME, Purpose};
 pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;
+pub use revocable_streams::OpenStream;
 pub use service::Accounts;
 pub use sessions::{Browser, NewSession};
 pub use settings::{AccountsMode, AccountsSettings, SignUp};
@@ -42,5 +43,4 @@ pub use store::{
     audit::{Action as AuditAction, note as note_audit},
     users::lock_user,
 };
-pub use revocable_streams::OpenStream;
 pub use users::UserUpdate;

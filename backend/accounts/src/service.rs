@@ -12,7 +12,9 @@ use std::{
 
 use tallybook_database::Database;
 
-use super::{AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, store::users, revocable_streams::OpenStreams};
+use super::{
+    AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, revocable_streams::OpenStreams, store::users,
+};
 
 /// The accounts service. Cheap to clone; all clones share one state.
 #[derive(Clone)]

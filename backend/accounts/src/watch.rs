@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use super::{
     Accounts, Caller, Credential,
     limits::{POLL_INTERVAL, WATCHED_AT_ONCE},
-    store::{keys, sessions},
     revocable_streams::{Access, OpenStream},
+    store::{keys, sessions},
 };
 
 impl Accounts {

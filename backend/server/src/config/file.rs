@@ -418,9 +418,10 @@ mod tests {
             ("[plan]", "### `[plan]`"),
         ] {
             let text = reference.split(&format!("\n{heading}\n")).nth(1).unwrap().split("\n##").next().unwrap();
-            let columns: String = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next()).collect();
+            let columns = text.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+            let columns: String = columns.collect();
             for key in keys(section) {
-                assert!(format!("`{columns}").contains(&format!("`{key}`")), "the reference lacks {section} {key}");
+                assert!(columns.contains(&format!("`{key}`")), "the reference lacks {section} {key}");
                 let is_in_example =
                     ["{key} = ", ".{key}]"].iter().any(|form| example.contains(&form.replace("{key}", &key)));
                 assert!(is_in_example || section == "[agent]", "the example lacks {section} {key}");
