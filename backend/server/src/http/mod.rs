@@ -5,6 +5,7 @@
 mod accounts;
 pub(crate) mod approvals;
 mod assets;
+mod base_url;
 mod body;
 mod caller;
 mod client_address;

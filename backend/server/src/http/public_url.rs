@@ -3,10 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use actix_web::HttpRequest;
 use url::Url;
-
-use super::{cookie, error::ApiError, security};
 
 /// A URL such as `https://chat.example.org`, without a final slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,23 +33,6 @@ impl fmt::Display for PublicUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
-}
-
-/// Returns the address for links in the response to a request: the configured one, or the one that the request was sent
-/// to. Returns `None` if no address is configured and the request names no host.
-pub(crate) fn base_url(configured: Option<&PublicUrl>, request: &HttpRequest) -> Option<String> {
-    match configured {
-        Some(configured) => Some(configured.to_string()),
-        None => requested_base_url(request).ok(),
-    }
-}
-
-/// Returns the address that a request was sent to: `https`, except on localhost, because browsers keep sessions only
-/// over HTTPS. Fails if the request names no host.
-pub(crate) fn requested_base_url(request: &HttpRequest) -> Result<String, ApiError> {
-    let host = security::host_of(request.headers())?.ok_or(ApiError::ForeignHost)?;
-    let scheme = if cookie::is_localhost(request) { "http" } else { "https" };
-    Ok(format!("{scheme}://{host}"))
 }
 
 #[cfg(test)]

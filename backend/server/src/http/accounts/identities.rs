@@ -22,7 +22,7 @@ use super::{
     session::{begin, browser_of, check_address},
 };
 use crate::http::accounts::redirects::see_other_here;
-use crate::http::public_url::requested_base_url;
+use crate::http::base_url::requested_base_url;
 
 /// Page that shows the user's linked identities.
 const SETTINGS: &str = "/settings";

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::http::{
+    base_url::base_url,
     caller::Authenticated,
     connection_limits::StreamPermit,
     error::ApiError,
@@ -24,7 +25,6 @@ use crate::http::{
         sink::{Progress, Sink, Writer},
     },
     peer::Peer,
-    public_url::base_url,
     shared_responses::{ModelFailed, Unknown},
     sse::{self, Frame},
     state::{AppState, State},

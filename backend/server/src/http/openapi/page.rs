@@ -14,7 +14,7 @@ use super::{
     operation::{self, Operation, Schema, Subject},
 };
 use crate::http::{
-    content_encoding::Text, error::ApiError, preferences, public_url::base_url, security::WITHOUT_SCRIPTS, state::State,
+    base_url::base_url, content_encoding::Text, error::ApiError, preferences, security::WITHOUT_SCRIPTS, state::State,
 };
 
 #[derive(Template)]
