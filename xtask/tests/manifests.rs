@@ -97,3 +97,14 @@ fn cargo_deny_allows_the_licenses_that_the_notices_allow() {
     let listed: BTreeSet<_> = list.split('"').skip(1).step_by(2).collect();
     assert_eq!(allowed, listed);
 }
+
+#[test]
+fn the_debian_package_contains_files_that_exist() {
+    let (folder, manifest) = manifests().into_iter().find(|(folder, _)| folder.ends_with("backend/server")).unwrap();
+    let assets = manifest["package"]["metadata"]["deb"]["assets"].as_array().unwrap();
+    let sources: Vec<&str> = assets.iter().map(|asset| asset[0].as_str().unwrap()).collect();
+    assert!(sources.contains(&"target/release/tallybook"), "{sources:?}");
+    for source in sources.iter().filter(|source| !source.starts_with("target/")) {
+        assert!(folder.join(source).is_file(), "{source} does not exist");
+    }
+}

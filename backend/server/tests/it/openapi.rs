@@ -158,3 +158,25 @@ async fn the_page_shows_every_operation_without_scripts() {
         }
     }
 }
+
+/// Every event of a turn, and each of its fields, is in the document about events.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_about_events_has_every_field() {
+    let events = include_str!("../../../../docs/reference/events.md");
+    let document = start().await.get_json("/openapi.json").await;
+    let schemas = &document["components"]["schemas"];
+    let frames = schemas["ChatEvent"]["oneOf"].as_array().unwrap();
+    assert!(frames.len() > 12, "{frames:?}");
+    for frame in frames {
+        let event = &frame["properties"]["event"];
+        let name = event["const"].as_str().or(event["enum"][0].as_str()).unwrap();
+        let heading = events.lines().find(|line| line.starts_with("### ") && line.contains(&format!("`{name}`")));
+        let heading = heading.unwrap_or_else(|| panic!("{name} has no heading"));
+        let section = events.split(heading).nth(1).unwrap().split("\n##").next().unwrap();
+        let data = frame["properties"]["data"].to_string();
+        let data = data.split("#/components/schemas/").nth(1).unwrap().split('"').next().unwrap();
+        for field in schemas[data]["properties"].as_object().unwrap().keys() {
+            assert!(section.contains(&format!("`{field}`")), "{name} lacks {field}");
+        }
+    }
+}
