@@ -28,6 +28,11 @@ impl DatabaseUrl {
         }
     }
 
+    /// Returns the file of an embedded database if there is none yet.
+    pub fn missing_file(&self) -> Option<&Path> {
+        self.file().filter(|file| !file.exists())
+    }
+
     /// Returns the files of an embedded database that other users of this machine may read or write. The next start
     /// removes these permissions.
     pub fn exposed_files(&self) -> Vec<PathBuf> {

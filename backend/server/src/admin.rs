@@ -25,6 +25,14 @@ const SECS_PER_DAY: u64 = 24 * 60 * 60;
 
 /// Runs the task and returns the text to print.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
+    if !matches!(task, AdminTask::Create { .. } | AdminTask::Restore { .. })
+        && let Some(file) = settings.database_url.missing_file()
+    {
+        anyhow::bail!(
+            "there is no database at {}. Run this command in the folder in which the server runs, or set DATABASE_URL.",
+            file.display()
+        );
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match task {
         AdminTask::Create { name, password_stdin } => {

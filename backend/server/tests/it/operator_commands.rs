@@ -65,6 +65,19 @@ async fn a_backup_of_a_running_server_can_be_restored() {
     assert_eq!(titles(&app).await.len(), 2);
 }
 
+/// A command in the wrong folder must not create an empty database and report that all is well.
+#[test]
+fn a_missing_database_is_reported_and_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [&["users"][..], &["check"], &["keys"], &["retention"], &["backup", "copy.db"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
+        let output = command.env_clear().arg("admin").args(args).current_dir(folder.path()).output().unwrap();
+        let (is_done, words) = said(&output);
+        assert!(!is_done && words.contains("there is no database at data/tallybook.db"), "{args:?}: {words}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 on_every_engine! {
     /// The check finds nothing after a turn and while another one runs. It lists rows that contradict each other.
     async fn the_check_finds_contradicting_rows(engine: Engine) {
