@@ -1,8 +1,9 @@
 //! Lists and revokes saved approvals, and accepts a tool's current definition. `mcp` detects changed definitions, and
 //! `tool_pins` stores the accepted ones.
 
-use tallybook_accounts::UserId;
-use tallybook_protocol::{Approval, ApprovalId, ApprovalScope};
+use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_database::with_retries;
+use tallybook_protocol::{Approval, ApprovalId, ApprovalScope, first_chars};
 
 use crate::{
     ServiceError,
@@ -12,6 +13,9 @@ use crate::{
 
 /// Maximum number of approvals in the list; the newest are listed.
 const MAX_LISTED: u32 = 1000;
+
+/// Maximum length of a subject in the audit log, in characters: the width of its column.
+const MAX_AUDIT_SUBJECT_CHARS: usize = 200;
 
 impl ConversationService {
     /// Lists a user's saved approvals, newest first.
@@ -57,8 +61,14 @@ impl ConversationService {
     /// Accepts the current definition of a tool. `tool` is the name that the tool server uses. If `hash` (in hex) is
     /// set and the current definition has another hash, fails with `DefinitionChanged`. Fails with `NoSuchTool` if no
     /// connected server has the tool, and with `TooManyTools` if the tool is new and the server already has `MAX_PINS`
-    /// tools.
-    pub async fn accept_tool(&self, server: &str, tool: &str, hash: Option<&str>) -> Result<(), ServiceError> {
+    /// tools. Records the acceptance and the admin in the audit log.
+    pub async fn accept_tool(
+        &self,
+        admin: UserId,
+        server: &str,
+        tool: &str,
+        hash: Option<&str>,
+    ) -> Result<(), ServiceError> {
         let servers = &self.context.tool_servers;
         let definition = servers.definition(server, tool).ok_or(ServiceError::NoSuchTool)?;
         if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&hex::encode(definition))) {
@@ -67,6 +77,14 @@ impl ConversationService {
         if !self.context.tool_pins.accept(server, tool, definition).await? {
             return Err(ServiceError::TooManyTools);
         }
+        let name = format!("{server}/{tool}");
+        let record = || async {
+            let mut tx = self.context.db.begin().await?;
+            let subject = first_chars(&name, MAX_AUDIT_SUBJECT_CHARS);
+            note_audit(&mut tx, Some(admin), admin, AuditAction::ToolAccepted, subject).await?;
+            tx.commit().await
+        };
+        with_retries(record).await?;
         servers.accept(server, tool, definition);
         Ok(())
     }

@@ -46,6 +46,8 @@ pub enum Action {
     IdentityUnlinked,
     /// A conversation was shared by a link.
     ConversationShared,
+    /// A tool's current definition was accepted.
+    ToolAccepted,
 }
 
 impl Action {
@@ -69,6 +71,7 @@ impl Action {
             Self::IdentityLinked => "identity_linked",
             Self::IdentityUnlinked => "identity_unlinked",
             Self::ConversationShared => "conversation_shared",
+            Self::ToolAccepted => "tool_accepted",
         }
     }
 }

@@ -83,13 +83,15 @@ pub(crate) async fn switch(
 )]
 pub(crate) async fn accept(
     state: State,
-    _: Admin,
+    admin: Admin,
     path: web::Path<(String, String)>,
     accepted: OptionalBody<AcceptTool>,
 ) -> Result<HttpResponse, ApiError> {
     let ((server, tool), AcceptTool { hash }) = (path.into_inner(), accepted.0);
-    let accept =
-        move |service: ConversationService| async move { service.accept_tool(&server, &tool, hash.as_deref()).await };
+    let admin = admin.0.user;
+    let accept = move |service: ConversationService| async move {
+        service.accept_tool(admin, &server, &tool, hash.as_deref()).await
+    };
     state.run(accept).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -120,6 +120,8 @@ on_every_engine! {
         assert_eq!(listed(&app, "mock__echo3").await["risk"], "low");
         let pins = "SELECT tool, hash FROM tool_pins WHERE server = 'mock' AND accepted_at IS NOT NULL";
         assert_eq!(rows!(app, (String, String), pins), [("echo3".to_owned(), hash)]);
+        let recorded = "SELECT actor_id, subject FROM audit_log WHERE action = 'tool_accepted'";
+        assert_eq!(rows!(app, (i64, String), recorded), [(1, "mock/echo3".to_owned())]);
         app.shut_down().await;
 
         let app = connected(&engine, &model, &mock, "block").await;
