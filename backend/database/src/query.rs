@@ -213,7 +213,7 @@ pub struct Values<'q, H: Handle> {
 }
 
 impl<H: Handle> Values<'_, H> {
-    /// Adds the value of the next column.
+    /// Binds the value of the next column of the row that is being inserted.
     pub fn push<'v>(&mut self, value: impl Argument<'v>) -> &mut Self {
         if !std::mem::take(&mut self.is_first) {
             self.query.push(", ");

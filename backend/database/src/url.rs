@@ -28,7 +28,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Returns the file of an embedded database if there is none yet.
+    /// Returns the path of an embedded database's file if the file does not exist yet.
     pub fn missing_file(&self) -> Option<&Path> {
         self.file().filter(|file| !file.exists())
     }

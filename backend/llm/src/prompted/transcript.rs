@@ -57,8 +57,8 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the text of a block. A call is written in the form that the prompt asks for, because models imitate their
-/// earlier output. Arguments keep every digit, and cannot end the block: they are valid JSON, which has no line that
-/// begins with a fence.
+/// earlier output. Its arguments keep every digit, and cannot close the fence: they are valid JSON, which has no line
+/// that begins with one.
 fn said(block: &Block<'_>) -> Option<String> {
     match block {
         Block::Text(text) => Some(text.trim_end().to_owned()),

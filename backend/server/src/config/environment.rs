@@ -91,8 +91,8 @@ pub(crate) fn own_key(options: &Options, provider: ProviderKind) -> Option<Strin
     })
 }
 
-/// Returns the variables that are set but ignored if the settings file lists models: they configure the environment's
-/// single model.
+/// Returns the variables that are set and configure the environment's single model. They are ignored if the settings
+/// file lists models.
 pub(crate) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = &'static str> {
     let variables = [
         ("LLM_PROVIDER", &options.llm_provider),

@@ -1,9 +1,9 @@
 //! Reads and checks all settings once at the start. `cli` parses the command line and the environment, `file` the
 //! settings file. Each error is a sentence that names the setting. The other modules check one subject each:
 //!
-//! - `environment`: the model that needs no file;
+//! - `environment`: the single model that variables configure without a settings file;
 //! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
-//! - `tool_servers`: the tool servers of both files; `openid`: the identity provider; `secrets`: the values to redact.
+//! - `tool_servers`: the tool servers of the settings file and of `.mcp_servers`; `openid`: the identity provider; `secrets`: the values to redact.
 
 pub(crate) mod cli;
 mod environment;

@@ -39,7 +39,8 @@ pub(crate) async fn answer(state: &AppState, request: &HttpRequest) -> Result<Op
     Ok(None)
 }
 
-/// Returns the folder and the name of the file in a path, if they can be those of a page's file.
+/// Splits a path into folder and file name. Returns `None` if it cannot be the path of a file of the web page, of any
+/// version.
 fn parse(path: &str) -> Option<(&str, &str)> {
     let (folder, name) = path.rsplit_once('/')?;
     let is_plain = |text: &str| {

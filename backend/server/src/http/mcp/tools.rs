@@ -1,4 +1,4 @@
-//! The MCP tools: their list, and calling one.
+//! Answers `tools/list` and `tools/call` of MCP clients: lists the tools that this server offers over MCP, and runs one.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
