@@ -157,8 +157,8 @@ impl PinStore for ToolPins {
     }
 }
 
-/// Returns the ID of a tool's row: a hash of both names, because the names may be longer than an index allows, or differ
-/// only in trailing spaces.
+/// Returns the ID of a tool's row: a hash of both names, because the names may be longer than an index allows, or
+/// differ only in trailing spaces.
 fn id(server: &str, tool: &str) -> String {
     hex::encode(Sha256::digest(format!("{server}\0{tool}")))
 }

@@ -129,7 +129,8 @@ pub(crate) async fn find(
     }
 }
 
-/// Makes a page of at most `limit` calls. If there is one row more, another page follows; otherwise this is the last one.
+/// Makes a page of at most `limit` calls. If there is one row more, another page follows; otherwise this is the last
+/// one.
 fn page(mut rows: Vec<PositionRow>, limit: usize, order: Order) -> Found {
     let has_more = rows.len() > limit;
     rows.truncate(limit);

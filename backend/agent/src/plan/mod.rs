@@ -25,7 +25,8 @@ use super::{
 };
 use crate::plan::prompts::{answer_task, step_task};
 
-/// Answers the question by making a plan and running its steps. Answers without a plan if the model produces no valid one.
+/// Answers the question by making a plan and running its steps. Answers without a plan if the model produces no valid
+/// one.
 pub(crate) async fn run<R: TurnRecorder>(
     react: &mut AgentLoop<'_, R>,
     planning: &Planning,

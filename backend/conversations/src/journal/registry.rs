@@ -1,6 +1,6 @@
 //! Holds the logs of turns in memory, by message: of every turn that runs in this process, and of other turns while a
-//! subscriber follows them. The log of another process's turn is read from the database once for all concurrent followers, and dropped
-//! with the last of them.
+//! subscriber follows them. The log of another process's turn is read from the database once for all concurrent
+//! followers, and dropped with the last of them.
 
 use std::{
     collections::HashMap,

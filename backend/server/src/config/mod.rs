@@ -3,7 +3,8 @@
 //!
 //! - `environment`: the single model that variables configure without a settings file;
 //! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
-//! - `tool_servers`: the tool servers of the settings file and of `.mcp_servers`; `openid`: the identity provider; `secrets`: the values to redact.
+//! - `tool_servers`: the tool servers of the settings file and of `.mcp_servers`; `openid`: the identity provider;
+//!   `secrets`: the values to redact.
 
 pub(crate) mod cli;
 mod environment;

@@ -158,8 +158,8 @@ impl Condition {
         !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
     }
 
-    /// Returns `true` if the condition limits a column or the start time. Limits on the duration, and searched texts, do
-    /// not count.
+    /// Returns `true` if the condition limits a column or the start time. Limits on the duration, and searched texts,
+    /// do not count.
     pub(crate) fn names_something(&self) -> bool {
         self.leading.is_some() || self.since.is_some() || self.until.is_some()
     }

@@ -1,6 +1,6 @@
 //! SQL that adds up the counts of tool calls since a time. Full days are read from their totals, and only the hours
-//! before the first full day and after the last one from the hourly counts: a day has thousands of hourly rows, but only
-//! a few hundred rows of totals.
+//! before the first full day and after the last one from the hourly counts: a day has thousands of hourly rows, but
+//! only a few hundred rows of totals.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;

@@ -1,4 +1,5 @@
-//! Answers `tools/list` and `tools/call` of MCP clients: lists the tools that this server offers over MCP, and runs one.
+//! Answers `tools/list` and `tools/call` of MCP clients: lists the tools that this server offers over MCP, and runs
+//! one.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};

@@ -127,8 +127,8 @@ impl ConversationParser {
     }
 }
 
-/// Returns the text of `content`. Refuses NUL characters, and parts whose type is not in `kinds`. `place` is the name of
-/// the request's parameter, for the refusal.
+/// Returns the text of `content`. Refuses NUL characters, and parts whose type is not in `kinds`. `place` is the name
+/// of the request's parameter, for the refusal.
 pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
     let text = match content {
         None => String::new(),

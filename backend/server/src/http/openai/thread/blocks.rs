@@ -57,8 +57,8 @@ struct Block {
     content: Option<Box<RawValue>>,
 }
 
-/// Converts a thread's messages to those of chat completions. Each has the index of the thread's message that it was made
-/// from.
+/// Converts a thread's messages to those of chat completions. Each has the index of the thread's message that it was
+/// made from.
 pub(crate) fn read(messages: Vec<ThreadChatMessage>) -> Result<Vec<(usize, ChatMessage)>, Refusal> {
     let mut read = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
