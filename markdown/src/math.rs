@@ -3,8 +3,8 @@
 //! Markdown would treat characters of formulas as emphasis, escapes and links. So formulas are found first, outside of
 //! code and addresses. They are then hidden from the parser behind words of the same length, which `render` replaces
 //! with the formulas. A line of a formula may look like a list item. So splitting into blocks also uses this module
-//! ([`with_neutral_line_starts`]). The typesetter (`tallybook-typeset`) renders formulas. Until it is loaded, a formula is shown as its
-//! source.
+//! ([`with_neutral_line_starts`]). The typesetter (`tallybook-typeset`) renders formulas. Until it is loaded, a formula
+//! is shown as its source.
 
 use std::{borrow::Cow, ops::Range};
 

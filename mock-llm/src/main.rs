@@ -6,8 +6,8 @@ use clap::Parser;
 
 /// A model server for manual tests. It needs no API key.
 ///
-/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo. README.md lists
-/// the faults.
+/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo. README.md
+/// lists the faults.
 #[derive(Parser)]
 struct Options {
     /// Port on 127.0.0.1; 0 for any free port.

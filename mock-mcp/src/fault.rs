@@ -19,8 +19,8 @@ pub enum Fault {
     MalformedTool,
     /// Two tools have the same name once invalid characters are replaced. Another tool has the name of a built-in one.
     NameClash,
-    /// A schema has `oneOf` at its top level, another has all keywords that are not allowed there, and a third refers to another
-    /// document.
+    /// A schema has `oneOf` at its top level, another has all keywords that are not allowed there, and a third refers
+    /// to another document.
     OddSchemas,
     /// Writes lines to standard output that are not messages, and floods standard error.
     Chatty,

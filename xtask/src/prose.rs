@@ -1,8 +1,8 @@
 //! Checks the prose of the project: documents, comments, texts for people, and names of functions.
 //!
 //! The rules keep out phrases that a reader must decode, such as clauses without a noun and private words for things
-//! that have names. CONTRIBUTING.md says how to write instead. A comment with `prose-ok:` and a reason allows findings in
-//! its own line and in the next one.
+//! that have names. CONTRIBUTING.md says how to write instead. A comment with `prose-ok:` and a reason allows findings
+//! in its own line and in the next one.
 
 mod rules;
 mod texts;
@@ -21,8 +21,8 @@ use crate::workspace;
 /// Marks an allowed finding. A reason follows.
 const ALLOWED: &str = "prose-ok:";
 
-/// Paths that are not checked. Applied migrations never change. The page's texts are rewritten with the page, and prompts
-/// only change together with an evaluation of the models (`cargo xtask eval`).
+/// Paths that are not checked. Applied migrations never change. The page's texts are rewritten with the page, and
+/// prompts only change together with an evaluation of the models (`cargo xtask eval`).
 const EXCLUDED: [&str; 5] = ["migrations/", "frontend/", "backend/prompts/", "LICENSE", "xtask/src/prose"];
 
 /// Returns the number of files, or an error that lists the findings.

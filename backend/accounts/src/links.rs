@@ -45,8 +45,8 @@ impl Accounts {
         Ok(link.is_some_and(|link| link.created_by.is_none()) && !self.is_set_up().await?)
     }
 
-    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkExpired` if the link can no longer be
-    /// used.
+    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkExpired` if the link can no longer
+    /// be used.
     pub async fn set_up(
         &self,
         token: &str,

@@ -57,8 +57,9 @@ impl AccountsSettings {
         }
     }
 
-    /// Returns `true` if anyone can create an account with a password, without an invitation. If the identity provider's
-    /// users are restricted to email domains, only the provider can prove an address, so a password is not enough.
+    /// Returns `true` if anyone can create an account with a password, without an invitation. If the identity
+    /// provider's users are restricted to email domains, only the provider can prove an address, so a password is not
+    /// enough.
     pub fn is_password_sign_up_open(&self) -> bool {
         let has_domains = self.openid.as_ref().is_some_and(|openid| !openid.email_domains.is_empty());
         self.sign_up == SignUp::Open && !has_domains

@@ -1,5 +1,5 @@
-//! Client for MCP's conformance suite (`cargo xtask conformance`). Its last argument is the URL of a server. It connects to the
-//! server, lists its tools and calls them, with the same code that a turn uses.
+//! Client for MCP's conformance suite (`cargo xtask conformance`). Its last argument is the URL of a server. It
+//! connects to the server, lists its tools and calls them, with the same code that a turn uses.
 
 #![allow(clippy::print_stderr, reason = "the suite shows what its client writes")]
 

@@ -52,8 +52,8 @@ impl Transport {
         }
     }
 
-    /// Connects and performs the handshake. `uses_initialize` selects the older era's handshake. If the server answers the
-    /// handshake with an unexpected message, inverts `uses_initialize` for the next attempt.
+    /// Connects and performs the handshake. `uses_initialize` selects the older era's handshake. If the server answers
+    /// the handshake with an unexpected message, inverts `uses_initialize` for the next attempt.
     pub(crate) async fn connect(
         &self,
         server: &Arc<str>,

@@ -68,7 +68,8 @@ pub(crate) struct Options {
     /// Servers are killed during the test: readers retry requests and resume interrupted answers
     #[arg(long, requires = "urls")]
     disturbed: bool,
-    /// Port of the tool server `witness`, which the settings of the servers must name; without it, the tool is not called
+    /// Port of the tool server `witness`, which the settings of the servers must name; without it, the tool is not
+    /// called
     #[arg(long, requires = "urls")]
     witness_port: Option<u16>,
 }

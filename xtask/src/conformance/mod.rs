@@ -1,6 +1,6 @@
 //! `cargo xtask conformance`: runs MCP's conformance suite, for clients against `backend/mcp` and for servers against a
-//! Tallybook server (`/mcp`). Writes the results to `docs/reference/mcp-conformance.md`. `client` and `server` have the scenarios
-//! and the reasons for failures; `suite` runs the suite.
+//! Tallybook server (`/mcp`). Writes the results to `docs/reference/mcp-conformance.md`. `client` and `server` have the
+//! scenarios and the reasons for failures; `suite` runs the suite.
 
 mod client;
 mod document;

@@ -30,7 +30,8 @@ pub(crate) struct CallerRow {
     #[sqlx(try_from = "String")]
     pub(crate) role: UserRole,
     pub(crate) generation: i32,
-    /// Time of the last use of the session or API key, exact to [`LAST_USED_RESOLUTION`](super::limits::LAST_USED_RESOLUTION).
+    /// Time of the last use of the session or API key, exact to
+    /// [`LAST_USED_RESOLUTION`](super::limits::LAST_USED_RESOLUTION).
     pub(crate) seen_at: Option<chrono::DateTime<chrono::Utc>>,
     /// Time when the session or API key was created.
     pub(crate) created_at: chrono::DateTime<chrono::Utc>,

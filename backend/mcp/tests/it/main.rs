@@ -1,5 +1,5 @@
-//! Tests with tool servers as real processes and over real HTTP, provided by `mock-mcp`. Each fault has a test that is named
-//! after it.
+//! Tests with tool servers as real processes and over real HTTP, provided by `mock-mcp`. Each fault has a test that is
+//! named after it.
 
 #![allow(
     clippy::unwrap_used,

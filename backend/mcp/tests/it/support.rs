@@ -147,8 +147,9 @@ thread_local! {
     static LOG: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
-/// Collects what a test logs while this value exists. Each test runs on its own thread, and all tests share one subscriber. With
-/// one subscriber per test, `tracing` may cache that an event has no subscriber while another test emits it.
+/// Collects what a test logs while this value exists. Each test runs on its own thread, and all tests share one
+/// subscriber. With one subscriber per test, `tracing` may cache that an event has no subscriber while another test
+/// emits it.
 pub(crate) struct Logged(());
 
 impl Logged {

@@ -1,5 +1,5 @@
-//! Faults between a model and its tools, tested through the whole server. The tests check the stored rows, the results that the
-//! model receives, and that the turn continues or ends as it should.
+//! Faults between a model and its tools, tested through the whole server. The tests check the stored rows, the results
+//! that the model receives, and that the turn continues or ends as it should.
 
 use std::time::Duration;
 
@@ -59,7 +59,8 @@ fn ended_with(events: &[ChatEvent], words: &str) -> bool {
 }
 
 on_every_engine! {
-    /// Each failure becomes a result that the model receives, and a row that gives the reason. The agent loop continues.
+    /// Each failure becomes a result that the model receives, and a row that gives the reason. The agent loop
+    /// continues.
     async fn each_kind_of_failed_call_becomes_a_result(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -159,7 +160,8 @@ on_every_engine! {
         }
     }
 
-    /// The row keeps the beginnings of the kind and the message, which fit the columns of every engine. The turn continues.
+    /// The row keeps the beginnings of the kind and the message, which fit the columns of every engine. The turn
+    /// continues.
     async fn a_long_tool_error_is_truncated(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Laments).unwrap();
@@ -175,8 +177,8 @@ on_every_engine! {
         assert!(error.starts_with("嘆") && error.len() < 65_536, "{} bytes", error.len());
     }
 
-    /// Outputs are truncated, so memory use is bounded. Each error is clear, and the row keeps the arguments as the model wrote
-    /// them.
+    /// Outputs are truncated, so memory use is bounded. Each error is clear, and the row keeps the arguments as the
+    /// model wrote them.
     async fn huge_outputs_and_hostile_arguments_are_bounded(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Floods).unwrap();
@@ -214,8 +216,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// The calls fail, and their rows keep the beginning of the arguments, which fits the packets and columns of every engine.
-    /// The turn continues.
+    /// The calls fail, and their rows keep the beginning of the arguments, which fits the packets and columns of every
+    /// engine. The turn continues.
     async fn invalid_arguments_and_a_missing_name_fail_the_call(engine: Engine) {
         // Each of these characters takes several bytes when it is stored as JSON.
         for (provider, filler) in Provider::ALL.into_iter().zip(["\u{1}", "\""]) {

@@ -178,8 +178,8 @@ on_every_engine! {
         assert_eq!(gone.status(), StatusCode::NOT_FOUND);
     }
 
-    /// The exported file contains the selected branch, the search finds every version, and the feed reports the selection.
-    /// Deleting the conversation deletes all branches.
+    /// The exported file contains the selected branch, the search finds every version, and the feed reports the
+    /// selection. Deleting the conversation deletes all branches.
     async fn export_search_feed_and_deletion_handle_branches(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

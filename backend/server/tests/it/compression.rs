@@ -1,4 +1,5 @@
-//! Compression of responses that the server makes: text is compressed for clients that accept gzip, event streams never are.
+//! Compression of responses that the server makes: text is compressed for clients that accept gzip, event streams never
+//! are.
 
 use std::io::Read as _;
 

@@ -15,8 +15,8 @@ fn check(folder: &Path) -> Command {
     command
 }
 
-/// Returns the output: from stdout if the settings are valid, otherwise from stderr. Fails if the other stream is not empty, or
-/// if the API key appears in either.
+/// Returns the output: from stdout if the settings are valid, otherwise from stderr. Fails if the other stream is not
+/// empty, or if the API key appears in either.
 fn said(output: &Output) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");

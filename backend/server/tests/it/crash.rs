@@ -10,8 +10,8 @@ use crate::support::{Engine, EventReader, TestApp, Trap, eventually, on_every_en
 
 const ANSWER: &str = "Adding. \n\nIt is three and two.";
 
-/// Writes of the turn that [`undisturbed`] scripts, in their order. A kill inside a write comes before that write and after the
-/// previous one: nothing of the aborted write is permanent.
+/// Writes of the turn that [`undisturbed`] scripts, in their order. A kill inside a write comes before that write and
+/// after the previous one: nothing of the aborted write is permanent.
 const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON messages", condition: "NEW.role = 'user'" },
     Trap { write: "INSERT ON messages", condition: "NEW.role = 'assistant'" },
@@ -71,8 +71,8 @@ async fn steps_done(engine: &Engine) -> usize {
     usize::try_from(rows!(engine, (i64,), done)[0].0).unwrap()
 }
 
-/// Checks that the stored conversation is consistent, that its turn reaches the answer of an undisturbed turn, and that the
-/// conversation accepts the next message.
+/// Checks that the stored conversation is consistent, that its turn reaches the answer of an undisturbed turn, and that
+/// the conversation accepts the next message.
 async fn check_that_it_resumes(write: Trap, engine: &Engine, conversation: &str) {
     let begun = rows!(engine, (i64,), "SELECT COUNT(*) FROM messages WHERE status <> 'complete'")[0].0 > 0;
     let (app, model) = launch(engine, if begun { steps_done(engine).await } else { 0 }).await;
@@ -157,8 +157,8 @@ on_every_engine! {
     }
 }
 
-/// Checks that no row is open, and that each run of a turn has one end. An incomplete answer must be the beginning of the
-/// complete one.
+/// Checks that no row is open, and that each run of a turn has one end. An incomplete answer must be the beginning of
+/// the complete one.
 async fn check_what_is_left(app: &TestApp, conversation: &Value) {
     let open = "SELECT (SELECT COUNT(*) FROM messages WHERE status = 'streaming') \
         + (SELECT COUNT(*) FROM tool_calls WHERE status = 'pending')";

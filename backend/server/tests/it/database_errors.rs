@@ -129,8 +129,8 @@ async fn a_deadlock_is_transient() {
     }
 }
 
-/// A server that receives too large a packet sends an error and closes the connection. A client that is still sending may see
-/// the error or only the closed connection, depending on timing. So the program can query the limit.
+/// A server that receives too large a packet sends an error and closes the connection. A client that is still sending
+/// may see the error or only the closed connection, depending on timing. So the program can query the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_maximum_statement_size_is_known() {
     for engine in Engine::every_mysql_with_tables().await {

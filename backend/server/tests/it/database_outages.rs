@@ -1,5 +1,6 @@
-//! Outages of the database in the middle of a turn, of each kind that each engine has. No tool runs without its row, and the
-//! client gets an error. When the database is back, the turn is closed, and the chat works again without a restart.
+//! Outages of the database in the middle of a turn, of each kind that each engine has. No tool runs without its row,
+//! and the client gets an error. When the database is back, the turn is closed, and the chat works again without a
+//! restart.
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,7 +62,8 @@ impl Fixture {
         Self { app, model, runs, conversation, turn, gate, last_id }
     }
 
-    /// Lets the model call the tool during the outage. Checks that the tool does not run and that the client gets the reason.
+    /// Lets the model call the tool during the outage. Checks that the tool does not run and that the client gets the
+    /// reason.
     async fn assert_refused(&mut self, code: &str) {
         self.gate.open();
         let told = self.turn.next().await.unwrap();
@@ -72,8 +74,8 @@ impl Fixture {
         assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
     }
 
-    /// Checks, after the outage, that the turn is closed, that a reconnecting client gets its end, and that the next message
-    /// works.
+    /// Checks, after the outage, that the turn is closed, that a reconnecting client gets its end, and that the next
+    /// message works.
     async fn assert_recovers(self) {
         let Self { app, model, conversation, .. } = self;
         let stored = app.idle_conversation(&conversation).await;
@@ -125,8 +127,8 @@ async fn fall_silent(engine: Engine) {
     fixture.assert_recovers().await;
 }
 
-/// The database fails in some way while a tool runs. The result is kept, and stored with the turn's end when the database is
-/// back. The model receives the result meanwhile, but its answer is not stored.
+/// The database fails in some way while a tool runs. The result is kept, and stored with the turn's end when the
+/// database is back. The model receives the result meanwhile, but its answer is not stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_is_stored_after_a_disconnect() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -178,8 +180,8 @@ async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
     model.assert_calls_paired();
 }
 
-/// At most two of the three calls run at once. Both have ended when the server finds that it cannot store anything. The third
-/// call never starts.
+/// At most two of the three calls run at once. Both have ended when the server finds that it cannot store anything. The
+/// third call never starts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn results_of_parallel_calls_are_all_stored() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -252,7 +254,8 @@ async fn an_answer_is_stored_after_an_outage_at_its_end() {
     }
 }
 
-/// The outage lasts longer than the lease, and another replica looks for abandoned turns. It does not treat this turn as one.
+/// The outage lasts longer than the lease, and another replica looks for abandoned turns. It does not treat this turn
+/// as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_is_stored_after_an_outage_longer_than_the_lease() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -289,8 +292,8 @@ async fn an_answer_is_stored_after_an_outage_longer_than_the_lease() {
     }
 }
 
-/// The connection breaks between a commit and its acknowledgment, so the outcome is unknown. No text is stored twice, and none
-/// is lost.
+/// The connection breaks between a commit and its acknowledgment, so the outcome is unknown. No text is stored twice,
+/// and none is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unacknowledged_commit_neither_repeats_nor_loses_text() {
     for engine in Engine::every_mysql_with_tables().await {

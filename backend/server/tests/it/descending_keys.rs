@@ -1,5 +1,6 @@
-//! Databases whose keys do not grow with time. The nodes of a cluster assign keys independently of each other. So a later row
-//! may have a smaller key, and an answer a smaller key than its question. The order follows from parents and times instead.
+//! Databases whose keys do not grow with time. The nodes of a cluster assign keys independently of each other. So a
+//! later row may have a smaller key, and an answer a smaller key than its question. The order follows from parents and
+//! times instead.
 
 use serde_json::{Value, json};
 use tallybook_conversations::MemorySettings;

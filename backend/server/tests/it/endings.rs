@@ -1,4 +1,5 @@
-//! Ends of turns: the database rejects the end, the user stops a turn at once, or a client names an event that was never sent.
+//! Ends of turns: the database rejects the end, the user stops a turn at once, or a client names an event that was
+//! never sent.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
@@ -6,7 +7,8 @@ use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::support::{Engine, EventReader, Pool, TestApp, execute, names, on_every_engine, rows};
 
-/// Makes the database reject every update of `messages` to one of these statuses, as it would reject one that is too large.
+/// Makes the database reject every update of `messages` to one of these statuses, as it would reject one that is too
+/// large.
 pub(crate) async fn refuse_ends(engine: &Engine, states: &str) {
     match &engine.pool().await {
         Pool::MySql(pool) => {
@@ -113,7 +115,8 @@ on_every_engine! {
         assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("xxx"));
     }
 
-    /// The text of the two complete steps stays, with the empty line between them. The text of the third step is removed.
+    /// The text of the two complete steps stays, with the empty line between them. The text of the third step is
+    /// removed.
     async fn an_answer_resumes_after_its_completed_steps(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -256,9 +259,9 @@ on_every_engine! {
     }
 }
 
-/// The answer is larger than one statement may be, at the turn's end and when recovery closes the turn after a crash. MySQL
-/// closes the connection on such a statement, so the server must not try it. Only the proxy reports the small limit: the real
-/// setting applies to the whole database server, and other tests run there.
+/// The answer is larger than one statement may be, at the turn's end and when recovery closes the turn after a crash.
+/// MySQL closes the connection on such a statement, so the server must not try it. Only the proxy reports the small
+/// limit: the real setting applies to the whole database server, and other tests run there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_larger_than_one_statement_becomes_a_fallback() {
     for engine in Engine::every_mysql_with_tables().await {

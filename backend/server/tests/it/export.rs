@@ -96,8 +96,8 @@ on_every_engine! {
         assert!(places.is_sorted(), "{places:?}");
     }
 
-    /// Slow clients use up the user's concurrent exports. The next export waits until one of them ends, and is refused if none
-    /// does.
+    /// Slow clients use up the user's concurrent exports. The next export waits until one of them ends, and is refused
+    /// if none does.
     async fn too_many_slow_exports_refuse_the_next_one_with_advice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         // The real program with its real timeout. Servers in the test's process soon drop a client that accepts no data.

@@ -20,8 +20,8 @@ use crate::support::{
     Engine, Hangs, NoArgs, Panics, Pool, Provider, TestApp, UNREACHABLE, eventually, execute, on_every_engine, rows,
 };
 
-/// A tool that blocks its thread, ignores everything else, and sets `holds`. It continues when the test sends to `held` or
-/// drops the sender.
+/// A tool that blocks its thread, ignores everything else, and sets `holds`. It continues when the test sends to `held`
+/// or drops the sender.
 struct HoldsItsThread {
     held: Mutex<mpsc::Receiver<()>>,
     holds: Arc<AtomicBool>,
@@ -119,7 +119,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// The provider rejects the API key. The error is clear and stored, the key is never shown, and the next message works.
+    /// The provider rejects the API key. The error is clear and stored, the key is never shown, and the next message
+    /// works.
     async fn a_wrong_key_fails_the_turn_with_a_clear_error(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -156,7 +157,8 @@ on_every_engine! {
         assert!(steps[0].1.as_deref().unwrap().starts_with("model_unreachable"), "{steps:?}");
     }
 
-    /// Requests to a busy provider are retried. The row of the model call has the number of attempts, also if the call fails.
+    /// Requests to a busy provider are retried. The row of the model call has the number of attempts, also if the call
+    /// fails.
     async fn the_row_of_a_model_call_has_its_number_of_attempts(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -225,8 +227,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// If a turn does not end in time at shutdown, it is marked as interrupted, and its client receives that end. The server
-    /// refuses new turns meanwhile.
+    /// If a turn does not end in time at shutdown, it is marked as interrupted, and its client receives that end. The
+    /// server refuses new turns meanwhile.
     async fn a_shutdown_marks_running_turns_as_interrupted(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

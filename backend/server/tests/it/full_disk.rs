@@ -66,7 +66,8 @@ async fn a_full_database_server_is_reported_and_makes_the_server_not_ready() {
     }
 }
 
-/// The readiness check fails for a user without the right to write and for a read-only database, whether or not a write is due.
+/// The readiness check fails for a user without the right to write and for a read-only database, whether or not a write
+/// is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_only_database_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {

@@ -17,8 +17,8 @@ async fn ask(app: &TestApp, request: &str) -> (String, Vec<u8>) {
     (String::from_utf8(bytes[..end].to_vec()).unwrap().to_ascii_lowercase(), bytes[end + 4..].to_vec())
 }
 
-/// Sends a GET request with these headers twice, first without `Connection` and then with `Connection: keep-alive`. Returns
-/// both responses.
+/// Sends a GET request with these headers twice, first without `Connection` and then with `Connection: keep-alive`.
+/// Returns both responses.
 async fn get(app: &TestApp, path: &str, headers: &str) -> Vec<(String, Vec<u8>)> {
     let mut answers = Vec::new();
     for connection in ["", "Connection: keep-alive\r\n"] {

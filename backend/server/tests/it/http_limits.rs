@@ -9,8 +9,8 @@ use tallybook_protocol::FeedKind;
 
 use crate::support::{Engine, FeedReader, RawConnection, TestApp};
 
-/// Returns limits so short that a test can wait for each of them, and far longer than an honest request takes. The server sends
-/// a keep-alive every 50 ms. The clock for the limits on heads and on closing is up to half a second late.
+/// Returns limits so short that a test can wait for each of them, and far longer than an honest request takes. The
+/// server sends a keep-alive every 50 ms. The clock for the limits on heads and on closing is up to half a second late.
 fn short() -> Limits {
     Limits {
         connections: 8,

@@ -1,6 +1,6 @@
-//! Steps and results that are larger than the database accepts in one statement (`max_allowed_packet`). The turn ends, what
-//! fits is stored, and the conversation takes new messages. A proxy sets the limit: the real one applies to the whole database
-//! server, and other tests run there.
+//! Steps and results that are larger than the database accepts in one statement (`max_allowed_packet`). The turn ends,
+//! what fits is stored, and the conversation takes new messages. A proxy sets the limit: the real one applies to the
+//! whole database server, and other tests run there.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -11,8 +11,8 @@ use crate::support::{Engine, Provider, Proxy, TestApp, Writes, end_of, rows};
 
 const LIMIT: u32 = 4 * 1024 * 1024;
 
-/// Runs one step with six calls, each with a megabyte of arguments. `limit` lets no statement pass that contains all of them.
-/// Returns the error code that the client gets.
+/// Runs one step with six calls, each with a megabyte of arguments. `limit` lets no statement pass that contains all of
+/// them. Returns the error code that the client gets.
 async fn assert_large_step_ends(engine: Engine, limit: fn(&Proxy)) -> String {
     let (engine, proxy) = engine.behind_proxy().await;
     let model = MockLlm::start().await.unwrap();

@@ -1,5 +1,5 @@
-//! Integration tests: they run the whole server, mostly in this process, and send it real HTTP requests, on every database
-//! engine. `mock-llm` plays the model. All tests are one binary, which links once.
+//! Integration tests: they run the whole server, mostly in this process, and send it real HTTP requests, on every
+//! database engine. `mock-llm` plays the model. All tests are one binary, which links once.
 
 // Tests nest futures, each of which contains a server.
 #![recursion_limit = "256"]

@@ -215,8 +215,8 @@ on_every_engine! {
         assert_eq!(asked["summary"], Value::Null);
     }
 
-    /// The API client's messages are the history. If they continue from the last stored answer, the prompt also contains the
-    /// summary.
+    /// The API client's messages are the history. If they continue from the last stored answer, the prompt also
+    /// contains the summary.
     async fn an_api_clients_conversation_is_summarized_after_each_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::default()).await;
@@ -296,7 +296,8 @@ on_every_engine! {
         assert_eq!(failed, [(1,)], "a request that is sent again without the temperature doesn't count as failed");
     }
 
-    /// If the prompt is too long, the server sends a shorter one once, before any text arrives. After that it reports an error.
+    /// If the prompt is too long, the server sends a shorter one once, before any text arrives. After that it reports
+    /// an error.
     async fn a_prompt_over_the_models_limit_is_shortened_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::OFF).await;

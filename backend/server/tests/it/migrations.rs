@@ -1,5 +1,5 @@
-//! Starts of the program after an earlier start was killed while it created the tables. MySQL keeps each completed statement of
-//! a migration, so the next start must be able to repeat the migration after any of them.
+//! Starts of the program after an earlier start was killed while it created the tables. MySQL keeps each completed
+//! statement of a migration, so the next start must be able to repeat the migration after any of them.
 
 use std::{str::FromStr, time::Duration};
 
@@ -40,9 +40,9 @@ async fn shape(connection: &mut MySqlConnection) -> (Vec<(String, String, String
     (columns, sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(connection).await.unwrap())
 }
 
-/// Interrupts each migration after each of its statements, as if the program had been killed there. The next start removes what
-/// the first migration left, so each interruption of that migration has its own database. Each other migration is started
-/// repeatedly in one database, one statement further each time, and then completed by the program.
+/// Interrupts each migration after each of its statements, as if the program had been killed there. The next start
+/// removes what the first migration left, so each interruption of that migration has its own database. Each other
+/// migration is started repeatedly in one database, one statement further each time, and then completed by the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_migration_can_be_restarted() {
     let all: Vec<_> = MIGRATIONS.iter().collect();
@@ -85,8 +85,8 @@ async fn mark(connection: &mut MySqlConnection, migration: &sqlx::migrate::Migra
     mark.execute(connection).await.unwrap();
 }
 
-/// The real program is killed with SIGKILL after it has created all tables of the first migration, but before it has recorded
-/// that.
+/// The real program is killed with SIGKILL after it has created all tables of the first migration, but before it has
+/// recorded that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_killed_in_its_first_migration_can_start_again() {
     for engine in Engine::every_mysql().await {
@@ -125,8 +125,8 @@ async fn a_program_killed_in_its_first_migration_can_start_again() {
     }
 }
 
-/// Lists the connections that wait in the trap. MySQL fails to list them while the statement of any connection, even of another
-/// test, is not valid text; a later attempt succeeds.
+/// Lists the connections that wait in the trap. MySQL fails to list them while the statement of any connection, even of
+/// another test, is not valid text; a later attempt succeeds.
 async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
     let held = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                 WHERE DB = DATABASE() AND STATE = 'User sleep'";

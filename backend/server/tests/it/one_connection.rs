@@ -1,5 +1,5 @@
-//! A pool of one database connection: a task that holds a transaction waits for no second connection. With more connections such a
-//! wait shows only when many resume, or are recovered, at the same moment.
+//! A pool of one database connection: a task that holds a transaction waits for no second connection. With more
+//! connections such a wait shows only when many resume, or are recovered, at the same moment.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

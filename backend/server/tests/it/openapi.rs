@@ -1,4 +1,5 @@
-//! The document of the API: it describes every route and no other, it is consistent, and the page for it shows everything.
+//! The document of the API: it describes every route and no other, it is consistent, and the page for it shows
+//! everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,8 +55,8 @@ async fn the_document_describes_exactly_the_routes() {
     assert_eq!(described, there);
 }
 
-/// A client generator finds every name that the document refers to. Each operation has its own name, and each error response
-/// has the format of its part of the API.
+/// A client generator finds every name that the document refers to. Each operation has its own name, and each error
+/// response has the format of its part of the API.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_is_consistent() {
     let document = start().await.get_json("/openapi.json").await;

@@ -26,8 +26,8 @@ use self::kit::{ask, conversation_of, conversations, question, streamed, tools, 
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 on_every_engine! {
-    /// The model receives the client's history and system messages. The last question and the answer are stored. The client's
-    /// parameters reach the provider.
+    /// The model receives the client's history and system messages. The last question and the answer are stored. The
+    /// client's parameters reach the provider.
     async fn an_api_client_gets_a_completion_and_the_answer_is_stored(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -101,8 +101,8 @@ on_every_engine! {
         }
     }
 
-    /// The client names its conversation by the UUID in an earlier response, or by its own id. A request that cannot continue
-    /// there starts a new conversation.
+    /// The client names its conversation by the UUID in an earlier response, or by its own id. A request that cannot
+    /// continue there starts a new conversation.
     async fn a_chat_is_one_conversation_unless_it_is_busy(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

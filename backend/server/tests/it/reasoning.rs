@@ -7,7 +7,8 @@ use tallybook_protocol::{ChatEvent, MAX_STEP_REASONING_BYTES, MessageStatus, Rea
 
 use crate::support::{Engine, EventReader, Provider, TestApp, end_of, eventually, on_every_engine, rows};
 
-/// Returns the reasoning of a client that knows only the deltas, and the snapshots that replace them if it is too far behind.
+/// Returns the reasoning of a client that knows only the deltas, and the snapshots that replace them if it is too far
+/// behind.
 fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
     let mut heard: Vec<Reasoning> = Vec::new();
     for event in events {
@@ -134,8 +135,8 @@ on_every_engine! {
         }
     }
 
-    /// Prompts of later turns do not contain the reasoning in any form. Prompts within the turn contain it only in the form
-    /// that its own provider requires.
+    /// Prompts of later turns do not contain the reasoning in any form. Prompts within the turn contain it only in the
+    /// form that its own provider requires.
     async fn later_prompts_contain_no_reasoning(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();

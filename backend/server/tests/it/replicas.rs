@@ -1,5 +1,5 @@
-//! Two processes of the program on one MySQL database. Each process can subscribe to a turn of the other, also late, and stop
-//! it. If one process is gone, the other closes its turns.
+//! Two processes of the program on one MySQL database. Each process can subscribe to a turn of the other, also late,
+//! and stop it. If one process is gone, the other closes its turns.
 
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ async fn another_replica_can_follow_join_and_stop_a_turn() {
     }
 }
 
-/// Starts a turn that has written `Begun `. Returns the conversation, and readers of the turn at its owner and at the other
-/// process.
+/// Starts a turn that has written `Begun `. Returns the conversation, and readers of the turn at its owner and at the
+/// other process.
 async fn begin(owner: &TestApp, other: &TestApp, model: &MockLlm) -> (String, EventReader, EventReader) {
     let conversation = owner.create_conversation().await;
     model.reply([text("Begun "), hang()]);
@@ -171,8 +171,8 @@ async fn a_deletion_waits_for_the_end_of_a_turn_at_another_replica() {
     }
 }
 
-/// A host that loses its network during a transaction leaves a lock, which the database keeps for hours. The lock must not keep
-/// other turns from being closed, or a server from starting.
+/// A host that loses its network during a transaction leaves a lock, which the database keeps for hours. The lock must
+/// not keep other turns from being closed, or a server from starting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_abandoned_turn_does_not_block_recovery() {
     for engine in Engine::every_mysql_with_tables().await {

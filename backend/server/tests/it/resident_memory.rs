@@ -7,8 +7,8 @@ use crate::support::{Engine, Program, RawConnection, TestApp};
 
 const READERS: usize = 20;
 
-/// Maximum number of rounds of requests. Freed memory is returned to the system as other work arrives, after some hundred
-/// requests.
+/// Maximum number of rounds of requests. Freed memory is returned to the system as other work arrives, after some
+/// hundred requests.
 const MAX_ROUNDS: usize = 500;
 const REQUESTS_AT_ONCE: usize = 20;
 

@@ -46,8 +46,8 @@ impl Tool for Looks {
 }
 
 on_every_engine! {
-    /// If the outcome of a call is unknown, the call is repeated if its tool is idempotent. Otherwise the prompt says that the
-    /// outcome is unknown.
+    /// If the outcome of a call is unknown, the call is repeated if its tool is idempotent. Otherwise the prompt says
+    /// that the outcome is unknown.
     async fn a_call_with_an_unknown_outcome_is_repeated_only_if_idempotent(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

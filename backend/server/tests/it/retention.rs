@@ -1,5 +1,5 @@
-//! Retention: deleted conversations are purged after the retention period, whichever process does it and however large they
-//! are. `accounts::deletion` tests what users see of their deleted data.
+//! Retention: deleted conversations are purged after the retention period, whichever process does it and however large
+//! they are. `accounts::deletion` tests what users see of their deleted data.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -103,8 +103,8 @@ on_every_engine! {
         eventually("everything is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
     }
 
-    /// Two servers and a command purge at once. One of the conversations takes many parts to purge. Conversations that are not
-    /// deleted, or not for long enough, stay.
+    /// Two servers and a command purge at once. One of the conversations takes many parts to purge. Conversations that
+    /// are not deleted, or not for long enough, stay.
     async fn concurrent_purges_delete_everything_due_and_nothing_else(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         // This server keeps deleted conversations for so long that none is due.

@@ -163,8 +163,8 @@ on_every_engine! {
         }
     }
 
-    /// A match far into a long text is found, and only a short part of the text is sent. Control characters in that part are
-    /// replaced.
+    /// A match far into a long text is found, and only a short part of the text is sent. Control characters in that
+    /// part are replaced.
     async fn a_snippet_is_short_and_harmless(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

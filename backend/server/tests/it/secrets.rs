@@ -1,5 +1,5 @@
-//! Secret arguments, which a tool's schema marks: they reach their tool, and appear in no event, row, page, export or log.
-//! Secrets in the settings and of users are tested in `accounts::canaries`.
+//! Secret arguments, which a tool's schema marks: they reach their tool, and appear in no event, row, page, export or
+//! log. Secrets in the settings and of users are tested in `accounts::canaries`.
 
 #![cfg(unix)]
 
@@ -131,7 +131,8 @@ on_every_engine! {
         }
     }
 
-    /// A turn that waits keeps nothing in memory, and its secret is stored nowhere, so the call cannot wait for approval.
+    /// A turn that waits keeps nothing in memory, and its secret is stored nowhere, so the call cannot wait for
+    /// approval.
     async fn a_call_with_a_secret_cannot_wait_for_approval(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<true>::default();
@@ -171,8 +172,8 @@ on_every_engine! {
         assert!(rest.contains("paid 2 false"), "{rest}");
     }
 
-    /// A stored call has `[hidden]` in place of its secrets. A model that reads its own history may copy this placeholder into
-    /// a call. That call fails with an error, and the tool does not run.
+    /// A stored call has `[hidden]` in place of its secrets. A model that reads its own history may copy this
+    /// placeholder into a call. That call fails with an error, and the tool does not run.
     async fn a_call_with_the_placeholder_of_a_secret_fails(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
@@ -207,8 +208,8 @@ on_every_engine! {
         assert_eq!(rows, [(r#"{"password":"[hidden]","user":"ann"}"#.to_owned(), "tool_disabled".to_owned())]);
     }
 
-    /// A tool server can write anything beside its responses, mainly to standard error. Such text does not belong to a known
-    /// call.
+    /// A tool server can write anything beside its responses, mainly to standard error. Such text does not belong to a
+    /// known call.
     async fn a_secret_that_a_tool_server_repeats_is_redacted(engine: Engine) {
         let secret = "canary-argument-5up3r";
         let model = MockLlm::start().await.unwrap();

@@ -10,8 +10,8 @@ use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::support::{Engine, Program, TestApp, eventually};
 
-/// Returns the program without the effect of `nohup`, which makes all processes below it ignore SIGHUP. These tests may run
-/// below it.
+/// Returns the program without the effect of `nohup`, which makes all processes below it ignore SIGHUP. These tests may
+/// run below it.
 #[cfg(target_os = "linux")]
 fn outside_of_nohup(engine: &Engine, model: &MockLlm) -> Command {
     Program::command_after("exec env --default-signal=HUP \"$0\"", engine, model)

@@ -1,4 +1,5 @@
-//! Starts of the real program on databases that it cannot use. Each refusal says what to do, and does not contain a password.
+//! Starts of the real program on databases that it cannot use. Each refusal says what to do, and does not contain a
+//! password.
 
 use std::{
     fs,

@@ -39,7 +39,8 @@ on_every_engine! {
         assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
     }
 
-    /// The stored journal contains the turn: its text, in a number of pieces that depends on time, its calls, and its end.
+    /// The stored journal contains the turn: its text, in a number of pieces that depends on time, its calls, and its
+    /// end.
     async fn the_journal_contains_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -67,8 +68,8 @@ on_every_engine! {
         assert_eq!(texts, ["One two three four five. ", "\n\nThree."]);
     }
 
-    /// The events of a finished turn are purged after the configured time. The conversation stays, and so does the journal of a
-    /// later turn.
+    /// The events of a finished turn are purged after the configured time. The conversation stays, and so does the
+    /// journal of a later turn.
     async fn old_journals_are_purged(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -88,8 +89,8 @@ on_every_engine! {
     }
 }
 
-/// A second start on the same file is refused with a readable error and harms nothing. A start works again when the first
-/// process is gone.
+/// A second start on the same file is refused with a readable error and harms nothing. A start works again when the
+/// first process is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_embedded_database_has_only_one_process() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

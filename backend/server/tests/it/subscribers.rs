@@ -1,4 +1,5 @@
-//! Several clients of one turn, late clients, a second sender, and stops: a turn belongs to the server, not to a connection.
+//! Several clients of one turn, late clients, a second sender, and stops: a turn belongs to the server, not to a
+//! connection.
 
 use std::{io::ErrorKind, time::Duration};
 
@@ -34,7 +35,8 @@ on_every_engine! {
         assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
     }
 
-    /// Two requests with one `client_message_id` make one message and one turn. The second sender subscribes to that turn.
+    /// Two requests with one `client_message_id` make one message and one turn. The second sender subscribes to that
+    /// turn.
     async fn a_message_sent_twice_is_stored_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -56,8 +58,8 @@ on_every_engine! {
         assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
     }
 
-    /// A client that joins late gets a snapshot and the rest. A client that reconnects gets the events that it missed. After
-    /// the end, no more events are sent.
+    /// A client that joins late gets a snapshot and the rest. A client that reconnects gets the events that it missed.
+    /// After the end, no more events are sent.
     async fn late_and_reconnecting_clients_get_every_event(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

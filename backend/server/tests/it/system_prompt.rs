@@ -1,4 +1,5 @@
-//! The system prompt as models receive it: an operator's own (`SYSTEM_PROMPT_FILE`), and the date in the user's time zone.
+//! The system prompt as models receive it: an operator's own (`SYSTEM_PROMPT_FILE`), and the date in the user's time
+//! zone.
 
 use chrono::{NaiveDate, TimeDelta, Utc};
 use serde_json::json;

@@ -49,7 +49,8 @@ on_every_engine! {
         assert_eq!(model_calls, [("answer".to_owned(), 4), ("title".to_owned(), 2)], "a title does not count as a step");
     }
 
-    /// The turn ends before the title arrives. If the user has renamed the conversation meanwhile, the user's title stays.
+    /// The turn ends before the title arrives. If the user has renamed the conversation meanwhile, the user's title
+    /// stays.
     async fn a_title_delays_no_turn_and_replaces_no_users_title(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;

@@ -1,4 +1,5 @@
-//! Pinned definitions of tools: changed and added tools. Also the data that tool servers receive, and their text in prompts.
+//! Pinned definitions of tools: changed and added tools. Also the data that tool servers receive, and their text in
+//! prompts.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -10,7 +11,8 @@ use tallybook_protocol::MessageStatus;
 
 use crate::support::{Engine, TestApp, end_of, eventually, execute, on_every_engine, rows};
 
-/// Starts a server with the tool server `mock`, whose tools' annotations it trusts, and waits until `mock` is connected.
+/// Starts a server with the tool server `mock`, whose tools' annotations it trusts, and waits until `mock` is
+/// connected.
 async fn connected(engine: &Engine, model: &MockLlm, mock: &MockMcp, pin: &str) -> TestApp {
     connected_with(engine, model, json!({ "url": mock.url(), "risk": "claimed", "pin": pin })).await
 }

@@ -1,4 +1,5 @@
-//! Tools that are turned off in a conversation: they are not offered and do not run, and other users cannot see or change that.
+//! Tools that are turned off in a conversation: they are not offered and do not run, and other users cannot see or
+//! change that.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};

@@ -17,8 +17,8 @@ const MARKS: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, 
     installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL, \
     execution_time BIGINT NOT NULL)";
 
-/// Number of messages, unless `UPGRADE_TEST_MESSAGES` sets another one. Jobs that process the calls in batches of 500 must have
-/// more than one batch. More messages would make each test run slower.
+/// Number of messages, unless `UPGRADE_TEST_MESSAGES` sets another one. Jobs that process the calls in batches of 500
+/// must have more than one batch. More messages would make each test run slower.
 const MESSAGES: i64 = 4_000;
 
 /// Number of messages in each conversation.

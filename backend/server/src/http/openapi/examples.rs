@@ -1,5 +1,5 @@
-//! Examples of the main operations for curl, Python and TypeScript. They are files in `docs/reference/api-examples`. The browser
-//! tests run them as the page shows them.
+//! Examples of the main operations for curl, Python and TypeScript. They are files in `docs/reference/api-examples`.
+//! The browser tests run them as the page shows them.
 
 /// An example of an operation, in each language.
 pub(crate) struct Example {

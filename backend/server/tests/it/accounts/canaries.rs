@@ -1,6 +1,7 @@
-//! Plants a canary for each kind of secret, from the settings and from users, in one server process that logs everything. Even
-//! if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page, statistic, error, trace or
-//! log line. The client secret for the identity provider has its own test, in `openid::canary`.
+//! Plants a canary for each kind of secret, from the settings and from users, in one server process that logs
+//! everything. Even if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page,
+//! statistic, error, trace or log line. The client secret for the identity provider has its own test, in
+//! `openid::canary`.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -66,7 +67,8 @@ fn client() -> String {
     base64(format!("id:{CLIENT}").as_bytes())
 }
 
-/// Returns the settings of two tool servers that repeat their input: one over HTTP that requires a token, and a local process.
+/// Returns the settings of two tool servers that repeat their input: one over HTTP that requires a token, and a local
+/// process.
 fn tool_servers(mock: &MockMcp) -> Value {
     let remote = json!({
         "url": format!("{}?api_key={QUERY}", mock.url()), "requiresAuth": true, "risk": "low",
@@ -79,7 +81,8 @@ fn tool_servers(mock: &MockMcp) -> Value {
     json!({ "mcpServers": { "remote": remote, "local": local } })
 }
 
-/// Starts the program with all these secrets. If the database has users, one of these secrets is the database user's password.
+/// Starts the program with all these secrets. If the database has users, one of these secrets is the database user's
+/// password.
 async fn start(
     engine: &Engine,
     model: &MockLlm,

@@ -1,5 +1,5 @@
-//! Deleted conversations and accounts: users no longer find deleted data, and the tool history keeps it until retention purges
-//! it.
+//! Deleted conversations and accounts: users no longer find deleted data, and the tool history keeps it until retention
+//! purges it.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -99,7 +99,8 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// Deleting an account deletes all its conversations, and they are purged when they are due. The user's row remains.
+    /// Deleting an account deletes all its conversations, and they are purged when they are due. The user's row
+    /// remains.
     async fn a_deleted_account_is_purged_with_its_conversations(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -27,7 +27,8 @@ async fn status_of(team: &Team, who: &Who) -> StatusCode {
 }
 
 on_every_engine! {
-    /// A stolen session cannot create an API key, which would outlast the session, not even right after the session's sign-in.
+    /// A stolen session cannot create an API key, which would outlast the session, not even right after the session's
+    /// sign-in.
     async fn a_session_alone_cannot_create_a_key(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
@@ -76,8 +77,8 @@ on_every_engine! {
         assert_eq!(make(PASSWORD).await, StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// A new password, a sign-out everywhere and an admin's reset revoke keys only if the request asks for that. A deactivation
-    /// always does.
+    /// A new password, a sign-out everywhere and an admin's reset revoke keys only if the request asks for that. A
+    /// deactivation always does.
     async fn keys_are_revoked_on_request_and_on_deactivation(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;

@@ -81,8 +81,8 @@ impl Team {
         self.request(who, method, path).json(&body).send().await.expect("the server answers")
     }
 
-    /// Sends a request, fails unless the response has this status, and returns the JSON of the response (null if it is not
-    /// JSON).
+    /// Sends a request, fails unless the response has this status, and returns the JSON of the response (null if it is
+    /// not JSON).
     pub(crate) async fn json(&self, who: &Who, method: Method, path: &str, body: Value, status: u16) -> Value {
         let response = self.send(who, method.clone(), path, body).await;
         let found = response.status();

@@ -118,8 +118,8 @@ on_every_engine! {
         assert_too_many(team.send(&admin, Method::POST, &summary, json!({})).await).await;
     }
 
-    /// A turn starts only while the tokens that are used and reserved are below the limit. So one of forty concurrent turns
-    /// starts.
+    /// A turn starts only while the tokens that are used and reserved are below the limit. So one of forty concurrent
+    /// turns starts.
     async fn concurrent_turns_exceed_the_token_limit_by_one_at_most(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_day(1)).await;

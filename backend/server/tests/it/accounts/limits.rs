@@ -1,5 +1,5 @@
-//! Limits per user: concurrent turns, messages per minute and tokens per day. They apply across all replicas, and one user's
-//! limits do not hold up other users.
+//! Limits per user: concurrent turns, messages per minute and tokens per day. They apply across all replicas, and one
+//! user's limits do not hold up other users.
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -47,8 +47,8 @@ async fn limits_of(team: &Team, who: &Who) -> Value {
     team.json(who, Method::GET, "/api/me", Value::Null, 200).await["limits"].clone()
 }
 
-/// In a database cluster, a lock on one node does not block another node, but two changes of the same row conflict. A trigger
-/// records whether the start of a turn changes the user's row.
+/// In a database cluster, a lock on one node does not block another node, but two changes of the same row conflict. A
+/// trigger records whether the start of a turn changes the user's row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn starting_a_turn_updates_the_users_row() {
     for engine in Engine::every_mysql().await {
@@ -71,8 +71,8 @@ async fn starting_a_turn_updates_the_users_row() {
 }
 
 on_every_engine! {
-    /// Of many concurrent requests, only as many run as the limit allows. A refused message is not stored, and other users are
-    /// still answered.
+    /// Of many concurrent requests, only as many run as the limit allows. A refused message is not stored, and other
+    /// users are still answered.
     async fn concurrent_turns_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;

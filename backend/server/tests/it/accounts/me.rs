@@ -72,8 +72,8 @@ on_every_engine! {
         assert_eq!(usage().await, json!([["answer", 2]]));
     }
 
-    /// With accounts and without, every model receives the instructions of its own user, after the built-in system prompt. It
-    /// never receives another user's instructions.
+    /// With accounts and without, every model receives the instructions of its own user, after the built-in system
+    /// prompt. It never receives another user's instructions.
     async fn instructions_are_only_in_their_own_users_prompts(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -114,8 +114,8 @@ on_every_engine! {
         assert!(!model.requests().pop().unwrap().body_text.contains("Mine alone."));
     }
 
-    /// The export contains the account and all versions of all its conversations, with their tool calls. It contains nothing of
-    /// other users.
+    /// The export contains the account and all versions of all its conversations, with their tool calls. It contains
+    /// nothing of other users.
     async fn the_export_contains_only_and_all_of_the_users_data(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -26,8 +26,8 @@ async fn keys(team: &Team) -> Keys {
 }
 
 on_every_engine! {
-    /// A chat belongs to the key that started it, and not to another key of the same user. The user sees the chat in the web
-    /// UI.
+    /// A chat belongs to the key that started it, and not to another key of the same user. The user sees the chat in
+    /// the web UI.
     async fn a_chat_belongs_to_the_key_that_started_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -58,8 +58,8 @@ on_every_engine! {
         assert_eq!(error["error"]["code"], "invalid_api_key");
     }
 
-    /// The server accepts a call's result only from the key that received the call. Another key, of an admin or of the same
-    /// user, learns nothing by guessing the call's id.
+    /// The server accepts a call's result only from the key that received the call. Another key, of an admin or of the
+    /// same user, learns nothing by guessing the call's id.
     async fn a_guessed_call_id_is_refused_and_reveals_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -86,8 +86,8 @@ on_every_engine! {
         assert_eq!(ask(&mine, json!([question, message, result])).await.0, 200);
     }
 
-    /// Only the key that created a response can continue, read or delete it. For other keys, even of the same user, it does not
-    /// exist.
+    /// Only the key that created a response can continue, read or delete it. For other keys, even of the same user, it
+    /// does not exist.
     async fn only_its_own_key_can_continue_a_response(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -112,8 +112,8 @@ on_every_engine! {
         assert_eq!(team.send(&mine, Method::GET, &path, Value::Null).await.status(), 404);
     }
 
-    /// Over MCP, users read their own calls, and admins read all calls. Admins need a reason to open another user's call or to
-    /// search in the texts of others, and the owner sees the access.
+    /// Over MCP, users read their own calls, and admins read all calls. Admins need a reason to open another user's
+    /// call or to search in the texts of others, and the owner sees the access.
     async fn users_read_their_own_calls_over_mcp_and_admins_read_all(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

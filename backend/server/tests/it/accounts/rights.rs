@@ -1,5 +1,5 @@
-//! Permissions: sends every request that the server has a route for, as every kind of caller. The expected statuses are in
-//! `rights/table`. The routes are read from the source, so a new route that is not in the table fails the test.
+//! Permissions: sends every request that the server has a route for, as every kind of caller. The expected statuses are
+//! in `rights/table`. The routes are read from the source, so a new route that is not in the table fails the test.
 
 mod table;
 
@@ -220,8 +220,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// For its owner, a deleted conversation does not exist either: at all its addresses, with every method. Admins find it in
-    /// the tool history.
+    /// For its owner, a deleted conversation does not exist either: at all its addresses, with every method. Admins
+    /// find it in the tool history.
     async fn a_deleted_conversation_is_not_found_at_any_address(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
@@ -302,8 +302,8 @@ fn the_table_contains_every_page() {
     assert_eq!(there, BTreeSet::from(judged));
 }
 
-/// Returns every route with its methods, from all files in `http`. Routes in a function named `api` are under `/api`, and those
-/// in `v1` are under `/v1`.
+/// Returns every route with its methods, from all files in `http`. Routes in a function named `api` are under `/api`,
+/// and those in `v1` are under `/v1`.
 pub(crate) fn routes() -> BTreeSet<(String, String)> {
     let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
     let mut found = BTreeSet::new();

@@ -34,7 +34,8 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 }
 
 on_every_engine! {
-    /// Reasoning is shared only together with tool calls, and the tool history shows it. Both show it as text, not as HTML.
+    /// Reasoning is shared only together with tool calls, and the tool history shows it. Both show it as text, not as
+    /// HTML.
     async fn reasoning_is_shared_with_the_calls_and_as_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -77,7 +78,8 @@ on_every_engine! {
         assert!(usage.contains("\"plan\""), "{usage}");
     }
 
-    /// Eight bytes of Markdown can become 600 bytes of HTML. The page omits what is too large; the plain text contains it.
+    /// Eight bytes of Markdown can become 600 bytes of HTML. The page omits what is too large; the plain text contains
+    /// it.
     async fn the_shared_page_of_a_hostile_answer_stays_small(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -112,7 +112,8 @@ on_every_engine! {
         assert!(bystander.chunk().await.unwrap().is_some());
     }
 
-    /// A download is aborted when its reader loses access, and the part that was sent does not look like a complete file.
+    /// A download is aborted when its reader loses access, and the part that was sent does not look like a complete
+    /// file.
     async fn downloads_are_aborted_when_access_is_revoked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let accounts = Accounts::new(engine.database().await, required());

@@ -1,5 +1,5 @@
-//! User names must look different from each other and from names of the server, and contain no invisible characters. Passwords
-//! must be hard to guess.
+//! User names must look different from each other and from names of the server, and contain no invisible characters.
+//! Passwords must be hard to guess.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -79,8 +79,8 @@ on_every_engine! {
         assert_eq!(make(&team, &admin, "mixeda").await.0, StatusCode::CONFLICT);
     }
 
-    /// The most common passwords, and those derived from the user's name, are refused wherever a user or an admin sets a
-    /// password.
+    /// The most common passwords, and those derived from the user's name, are refused wherever a user or an admin sets
+    /// a password.
     async fn common_passwords_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;

@@ -45,8 +45,8 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    /// A waiting turn does not count toward the limit of concurrent turns. After the decision it does, so it resumes when the
-    /// limit allows it.
+    /// A waiting turn does not count toward the limit of concurrent turns. After the decision it does, so it resumes
+    /// when the limit allows it.
     async fn a_decided_turn_waits_for_the_limit_of_concurrent_turns(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();

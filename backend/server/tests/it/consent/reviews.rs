@@ -278,8 +278,8 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    /// The votes and their decision are stored in one transaction. If the program is killed before it commits, none of them
-    /// is stored, no call has run, and the review starts over.
+    /// The votes and their decision are stored in one transaction. If the program is killed before it commits, none of
+    /// them is stored, no call has run, and the review starts over.
     async fn a_crash_at_the_end_of_a_review_runs_no_call(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         for trap in [

@@ -157,8 +157,8 @@ on_every_engine! {
     }
 }
 
-/// A trigger that changes the call and ignores the decision has the same effect as another request that requests approval
-/// again at that moment.
+/// A trigger that changes the call and ignores the decision has the same effect as another request that requests
+/// approval again at that moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_changes_during_a_decision_is_reported_as_changed() {
     let fixture = Fixture::set_up(&Engine::sqlite()).await;

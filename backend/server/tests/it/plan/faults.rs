@@ -148,7 +148,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// The limits of a turn apply across all its steps. If the plan cannot be revised, the answer uses the results so far.
+    /// The limits of a turn apply across all its steps. If the plan cannot be revised, the answer uses the results so
+    /// far.
     async fn the_step_limit_applies_to_the_whole_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let limits = Limits { steps: 2, ..Limits::default() };

@@ -1,5 +1,5 @@
-//! Interrupted answers with a plan: stopped, or killed with SIGKILL inside each write. They resume inside the interrupted step,
-//! and no completed step or call runs again.
+//! Interrupted answers with a plan: stopped, or killed with SIGKILL inside each write. They resume inside the
+//! interrupted step, and no completed step or call runs again.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, hang, text, tool_call};
@@ -48,8 +48,8 @@ async fn launch(engine: &Engine, said: usize) -> (TestApp, MockLlm) {
     (TestApp::launch(engine, &model), model)
 }
 
-/// Returns the number of the model's replies that are stored for the newest turn; `None` if the turn is not stored. If the plan
-/// is not stored, the program requests it again, so the result is 0.
+/// Returns the number of the model's replies that are stored for the newest turn; `None` if the turn is not stored. If
+/// the plan is not stored, the program requests it again, so the result is 0.
 async fn said(engine: &Engine) -> Option<usize> {
     let newest = "SELECT COUNT(*), (SELECT COUNT(*) FROM plans WHERE message_id = (SELECT MAX(id) FROM messages)), \
         (SELECT COUNT(*) FROM model_calls WHERE message_id = (SELECT MAX(id) FROM messages)) \

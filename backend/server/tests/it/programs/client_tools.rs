@@ -1,5 +1,5 @@
-//! Tools that an API client runs itself, beside the server's tools: how turns continue with the client's results. What clients
-//! can request, and what is refused, is in `client_tools/requests`.
+//! Tools that an API client runs itself, beside the server's tools: how turns continue with the client's results. What
+//! clients can request, and what is refused, is in `client_tools/requests`.
 
 mod requests;
 
@@ -32,8 +32,8 @@ fn result(id: &Value, content: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": content})
 }
 
-/// Asks, and requires an answer that ends with client tool calls. Returns the conversation, the answer's message, and the ids
-/// of the calls.
+/// Asks, and requires an answer that ends with client tool calls. Returns the conversation, the answer's message, and
+/// the ids of the calls.
 async fn handed_over(app: &TestApp, body: &Value) -> (String, Value, Vec<Value>) {
     let response = ask(app, &[], body).await;
     let uuid = conversation_of(&response);
@@ -55,9 +55,9 @@ fn told(model: &MockLlm) -> Value {
 }
 
 on_every_engine! {
-    /// A step with both kinds of calls: the server runs its own, which are in the tool history, and sends the client its calls.
-    /// With the client's results, the model receives all steps, including the reasoning. The conversation is stored as one
-    /// question with a second answer.
+    /// A step with both kinds of calls: the server runs its own, which are in the tool history, and sends the client
+    /// its calls. With the client's results, the model receives all steps, including the reasoning. The conversation is
+    /// stored as one question with a second answer.
     async fn a_step_with_both_kinds_of_calls_continues_with_the_clients_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -142,8 +142,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// If the client missed the answer and sends the results again, it gets another answer. The server's calls do not run
-    /// again.
+    /// If the client missed the answer and sends the results again, it gets another answer. The server's calls do not
+    /// run again.
     async fn results_sent_twice_run_no_call_twice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -180,7 +180,8 @@ on_every_engine! {
         assert_eq!(told(&model)[2]["content"][0]["content"].as_str().unwrap(), long);
     }
 
-    /// If a step has a client call and a server call that needs approval, the client receives its call after the decision.
+    /// If a step has a client call and a server call that needs approval, the client receives its call after the
+    /// decision.
     async fn client_calls_are_sent_after_the_decision_on_other_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Orders).unwrap();
@@ -208,7 +209,8 @@ on_every_engine! {
     }
 }
 
-/// The turn that the request continues is always restored. Older turns are restored only if they fit in `restored_bytes`.
+/// The turn that the request continues is always restored. Older turns are restored only if they fit in
+/// `restored_bytes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_turns_that_do_not_fit_stay_as_the_client_sent_them() {
     let model = MockLlm::start().await.unwrap();

@@ -29,8 +29,8 @@ async fn approve(app: &TestApp, conversation: &str, number: usize) {
 }
 
 on_every_engine! {
-    /// The stream contains the approval link once, although two calls wait. It sends keep-alives, and continues with the
-    /// client-supplied input.
+    /// The stream contains the approval link once, although two calls wait. It sends keep-alives, and continues with
+    /// the client-supplied input.
     async fn an_answer_continues_after_the_decision(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = server(&engine, &model, Duration::from_mins(5)).await;
@@ -112,8 +112,8 @@ async fn a_chat_whose_answer_waits_continues_in_a_new_conversation() {
     assert_eq!(conversation_of(&ask(&app, &own, &question("And now?")).await), next);
 }
 
-/// After the approval timeout, the answer ends with a link to the conversation, and the turn keeps waiting. If the client
-/// disconnects while the turn waits, the turn is stopped.
+/// After the approval timeout, the answer ends with a link to the conversation, and the turn keeps waiting. If the
+/// client disconnects while the turn waits, the turn is stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() {
     let model = MockLlm::start().await.unwrap();

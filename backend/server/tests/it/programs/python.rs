@@ -24,7 +24,8 @@ pub(crate) fn program() -> String {
     python
 }
 
-/// Runs a script and returns the JSON that it prints at its end. The model stays silent until the script reports the silence.
+/// Runs a script and returns the JSON that it prints at its end. The model stays silent until the script reports the
+/// silence.
 pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(script);
     let mut command = Command::new(program());

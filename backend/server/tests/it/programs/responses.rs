@@ -1,7 +1,7 @@
-//! Clients of the OpenAI Responses API (`/v1/responses`). Complete responses and their storage are tested here, streams in
-//! `responses/streams`, requests that continue a response in `responses/chains`, client tools in `responses/client_tools`,
-//! refusals in `responses/refusals`, and a real client in `responses/python`. What both APIs share is tested with chat
-//! completions.
+//! Clients of the OpenAI Responses API (`/v1/responses`). Complete responses and their storage are tested here, streams
+//! in `responses/streams`, requests that continue a response in `responses/chains`, client tools in
+//! `responses/client_tools`, refusals in `responses/refusals`, and a real client in `responses/python`. What both APIs
+//! share is tested with chat completions.
 
 mod chains;
 mod client_tools;
@@ -18,8 +18,8 @@ use super::{conversation_of, conversations};
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 on_every_engine! {
-    /// The server's tools run, and appear only in the tool history. The client's settings reach the provider. Other fields of
-    /// the request are ignored, including tools that OpenAI would run itself.
+    /// The server's tools run, and appear only in the tool history. The client's settings reach the provider. Other
+    /// fields of the request are ignored, including tools that OpenAI would run itself.
     async fn a_response_has_the_format_of_the_responses_api(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

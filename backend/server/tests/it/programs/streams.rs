@@ -12,8 +12,8 @@ use super::kit::{
 use crate::support::{Counts, Engine, Hangs, RawConnection, TestApp, eventually, on_every_engine};
 
 on_every_engine! {
-    /// The stream has the role, the text, keep-alives during silence, the end, and the token usage. The web UI follows the turn
-    /// live.
+    /// The stream has the role, the text, keep-alives during silence, the end, and the token usage. The web UI follows
+    /// the turn live.
     async fn a_stream_has_openais_chunks_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -84,8 +84,8 @@ on_every_engine! {
     }
 }
 
-/// A failure before the first text is reported by the HTTP status. A later failure is reported by a chunk without choices. The
-/// question is stored in both cases, so the client must not send it again.
+/// A failure before the first text is reported by the HTTP status. A later failure is reported by a chunk without
+/// choices. The question is stored in both cases, so the client must not send it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_reported_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
@@ -155,7 +155,8 @@ async fn a_shutdown_is_reported_in_the_stream() {
     ended.await.unwrap();
 }
 
-/// The calls of the server's tools are reported only to clients that request it, and never as calls for the client to run.
+/// The calls of the server's tools are reported only to clients that request it, and never as calls for the client to
+/// run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_calls_are_reported_only_on_request() {
     let model = MockLlm::start().await.unwrap();

@@ -46,8 +46,8 @@ fn parsed(words: &str) -> Vec<Value> {
 }
 
 on_every_engine! {
-    /// A thread starts and continues, without a stream. The stored conversation is the history. Only the messages after the
-    /// request's last assistant message are new.
+    /// A thread starts and continues, without a stream. The stored conversation is the history. Only the messages after
+    /// the request's last assistant message are new.
     async fn a_thread_starts_and_continues(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -122,7 +122,8 @@ on_every_engine! {
         }
     }
 
-    /// The summary of what was done takes one more model call. The call is stored, but does not count toward the turn's usage.
+    /// The summary of what was done takes one more model call. The call is stored, but does not count toward the turn's
+    /// usage.
     async fn a_message_is_answered_with_a_summary_of_the_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

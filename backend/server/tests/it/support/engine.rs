@@ -1,5 +1,5 @@
-//! Database engines to test on. Every test gets its own database, and its own database user if it asks for one. They are
-//! dropped when the test is over, except for databases that tests reuse.
+//! Database engines to test on. Every test gets its own database, and its own database user if it asks for one. They
+//! are dropped when the test is over, except for databases that tests reuse.
 
 use std::{
     path::Path,

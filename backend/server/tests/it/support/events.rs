@@ -72,8 +72,8 @@ impl EventReader {
         }
     }
 
-    /// Reads until the answer's text is exactly this, and returns the last event of it. Models send text in pieces, so a test
-    /// cannot know how much text one delta contains.
+    /// Reads until the answer's text is exactly this, and returns the last event of it. Models send text in pieces, so
+    /// a test cannot know how much text one delta contains.
     pub(crate) async fn until_text(&mut self, text: &str) -> SeenEvent {
         loop {
             let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended at {:?}", self.text));
@@ -95,7 +95,8 @@ impl EventReader {
         }
     }
 
-    /// Returns all events until the end of the stream. Checks that exactly one event is terminal, and that it is the last.
+    /// Returns all events until the end of the stream. Checks that exactly one event is terminal, and that it is the
+    /// last.
     pub(crate) async fn all(mut self) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         while let Some(seen) = self.next().await {

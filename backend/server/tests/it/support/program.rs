@@ -19,7 +19,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Returns the command that runs the program on `engine` with `model`, on a free port and with the shortest possible lease.
+    /// Returns the command that runs the program on `engine` with `model`, on a free port and with the shortest
+    /// possible lease.
     pub(crate) fn command(engine: &Engine, model: &MockLlm) -> Command {
         Self::configured(Command::new(env!("CARGO_BIN_EXE_tallybook")), engine, model)
     }

@@ -1,5 +1,5 @@
-//! A TCP proxy between a server and its MySQL database. It can close connections, stall, delay and count their data, and make
-//! the database seem to accept smaller statements than it does.
+//! A TCP proxy between a server and its MySQL database. It can close connections, stall, delay and count their data,
+//! and make the database seem to accept smaller statements than it does.
 
 use std::{
     sync::{

@@ -1,6 +1,6 @@
-//! Databases on a MySQL server that tests use one after the other. Creating all tables takes longer than most tests, and
-//! emptying them takes almost no time. Each run of the tests rebuilds the databases that it needs, and leaves a few of them for
-//! the next run.
+//! Databases on a MySQL server that tests use one after the other. Creating all tables takes longer than most tests,
+//! and emptying them takes almost no time. Each run of the tests rebuilds the databases that it needs, and leaves a few
+//! of them for the next run.
 
 use std::{
     collections::HashMap,
@@ -26,8 +26,8 @@ const SHAPE: &str = "SELECT CAST(CONCAT_WS(' ', \
     (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()), \
     (SELECT CONCAT(COUNT(*), ' ', SUM(success), ' ', SUM(CRC32(checksum))) FROM _sqlx_migrations)) AS CHAR)";
 
-/// Query for all tables and their next keys, since tests may rely on keys starting at 1. By default, MySQL may return keys that
-/// it cached up to a day ago.
+/// Query for all tables and their next keys, since tests may rely on keys starting at 1. By default, MySQL may return
+/// keys that it cached up to a day ago.
 const TABLES: &str = "SELECT CAST(TABLE_NAME AS CHAR), CAST(COALESCE(AUTO_INCREMENT, 1) AS SIGNED) FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME <> '_sqlx_migrations'";
 
@@ -40,8 +40,9 @@ const USED: &str =
 /// Shapes of the databases that this run of the tests has built, by URL.
 static MADE: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
-/// Returns the name of a database that has tables and is as good as new. It belongs to the test until the test's runtime ends.
-/// The test's servers may stay connected a moment longer, and until they disconnect, no other test gets the database.
+/// Returns the name of a database that has tables and is as good as new. It belongs to the test until the test's
+/// runtime ends. The test's servers may stay connected a moment longer, and until they disconnect, no other test gets
+/// the database.
 pub(crate) async fn take(server: &str) -> String {
     let mut connection = connect(server).await;
     for number in 0..MAX_DATABASES {

@@ -1,5 +1,5 @@
-//! Blocks the program inside one of its own writes, so that a test can kill it there: a trigger on the written table does not
-//! return. The program itself contains nothing for this.
+//! Blocks the program inside one of its own writes, so that a test can kill it there: a trigger on the written table
+//! does not return. The program itself contains nothing for this.
 
 use std::{str::FromStr, time::Duration};
 
@@ -7,8 +7,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlPool, SqliteConnectio
 
 use super::{Engine, Pool, eventually};
 
-/// Duration after which a write counts as blocked. If a slow machine makes another write take this long, the program is killed
-/// in that write, a little earlier.
+/// Duration after which a write counts as blocked. If a slow machine makes another write take this long, the program is
+/// killed in that write, a little earlier.
 const HELD: Duration = Duration::from_millis(300);
 
 /// The write that is blocked: an `INSERT` or `UPDATE` of a table, for rows that match `condition`.
@@ -79,8 +79,8 @@ impl Trap {
     }
 }
 
-/// Lists the connections that are blocked in this database. MySQL fails to list them while the statement of any connection,
-/// even of another test, is not valid text; a later attempt succeeds.
+/// Lists the connections that are blocked in this database. MySQL fails to list them while the statement of any
+/// connection, even of another test, is not valid text; a later attempt succeeds.
 async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
     const HELD: &str = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                         WHERE DB = DATABASE() AND STATE = 'User sleep'";

@@ -1,5 +1,5 @@
-//! Attacks on sign-in with an identity provider: forged proof, callbacks of another browser, planted sessions, and redirects to
-//! other sites.
+//! Attacks on sign-in with an identity provider: forged proof, callbacks of another browser, planted sessions, and
+//! redirects to other sites.
 
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
@@ -92,8 +92,8 @@ on_every_engine! {
         assert_refused(&mut replay, answer, 401, "does not prove").await;
     }
 
-    /// A linked identity gives permanent access, so a session alone cannot link one. An attacker who finds an open session does
-    /// not know the password, and the cookie that the browser holds during linking proves nothing.
+    /// A linked identity gives permanent access, so a session alone cannot link one. An attacker who finds an open
+    /// session does not know the password, and the cookie that the browser holds during linking proves nothing.
     async fn a_session_alone_cannot_link_an_identity(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -137,8 +137,8 @@ on_every_engine! {
         assert_eq!(thief.ask_to_link(PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// An attacker who plants a session cookie does not share the victim's session, and cannot link an identity to the victim's
-    /// account.
+    /// An attacker who plants a session cookie does not share the victim's session, and cannot link an identity to the
+    /// victim's account.
     async fn a_planted_session_is_replaced_at_sign_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -191,7 +191,8 @@ async fn callbacks_never_redirect_to_other_sites() {
     }
 }
 
-/// The browser sends the sign-in cookie to this host alone, and its secret is not in the address of the authorization request.
+/// The browser sends the sign-in cookie to this host alone, and its secret is not in the address of the authorization
+/// request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sign_in_cookie_is_sent_only_to_this_host() {
     let issuer = Issuer::start().await;

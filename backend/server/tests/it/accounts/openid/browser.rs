@@ -51,8 +51,8 @@ impl<'a> Browser<'a> {
         self.send(Method::GET, path).await
     }
 
-    /// Requests an address at the identity provider. Returns the callback address to which it sends the browser, as a path on
-    /// this server.
+    /// Requests an address at the identity provider. Returns the callback address to which it sends the browser, as a
+    /// path on this server.
     async fn at_issuer(&self, address: &str) -> String {
         let answer = self.team.client.get(address).send().await.unwrap();
         assert_eq!(

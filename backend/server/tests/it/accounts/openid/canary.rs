@@ -1,5 +1,5 @@
-//! The client secret for the identity provider must not appear in any log, row, page, statistic, trace or error, whatever goes
-//! wrong at the provider.
+//! The client secret for the identity provider must not appear in any log, row, page, statistic, trace or error,
+//! whatever goes wrong at the provider.
 
 use reqwest::StatusCode;
 use tallybook_accounts::{Accounts, Password};

@@ -1,5 +1,5 @@
-//! A small OpenID Connect provider. Its sign-in page signs in the user that the test names. A code can be redeemed once, by the
-//! client that requested it. Tokens have real signatures, and the provider can be made to fail.
+//! A small OpenID Connect provider. Its sign-in page signs in the user that the test names. A code can be redeemed
+//! once, by the client that requested it. Tokens have real signatures, and the provider can be made to fail.
 
 use std::{
     collections::HashMap,

@@ -70,7 +70,8 @@ on_every_engine! {
         assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
     }
 
-    /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the wrong type.
+    /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the
+    /// wrong type.
     async fn invalid_tokens_are_refused(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;

@@ -1,5 +1,5 @@
-//! Users who can sign in with the identity provider: those who are linked or invited, and with open sign-up everyone that the
-//! provider knows.
+//! Users who can sign in with the identity provider: those who are linked or invited, and with open sign-up everyone
+//! that the provider knows.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -113,7 +113,8 @@ on_every_engine! {
         assert_eq!(team.try_sign_in("root-2", "").await.status(), StatusCode::UNAUTHORIZED);
     }
 
-    /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be removed.
+    /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be
+    /// removed.
     async fn an_admin_of_a_previous_provider_is_not_the_last_admin(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
@@ -179,8 +180,8 @@ on_every_engine! {
         assert_refused(&mut olga, answer, 403, "No account is linked to your identity").await;
     }
 
-    /// Unlinking an identity ends the sessions that may have begun with it, and their streams. If the owner unlinks it, the
-    /// current session stays open; if an admin does, all sessions end.
+    /// Unlinking an identity ends the sessions that may have begun with it, and their streams. If the owner unlinks it,
+    /// the current session stays open; if an admin does, all sessions end.
     async fn unlinking_ends_sessions(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;

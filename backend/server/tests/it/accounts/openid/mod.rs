@@ -1,5 +1,5 @@
-//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in (`linking`),
-//! attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
+//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in
+//! (`linking`), attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
 
 mod attacks;
 mod browser;

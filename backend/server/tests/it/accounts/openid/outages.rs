@@ -1,5 +1,5 @@
-//! Identity providers that are down, slow, changed or not configured: the page shows a message, and everything else keeps
-//! working.
+//! Identity providers that are down, slow, changed or not configured: the page shows a message, and everything else
+//! keeps working.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use super::{
 };
 use crate::support::{Engine, UNREACHABLE, eventually};
 
-/// If the provider is down or sends invalid metadata, the page shows a message and passwords still work. Once the provider is
-/// back, sign-in with it works again.
+/// If the provider is down or sends invalid metadata, the page shows a message and passwords still work. Once the
+/// provider is back, sign-in with it works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unusable_provider_shows_a_message() {
     let issuer = Issuer::start().await;
@@ -54,8 +54,8 @@ async fn a_code_that_cannot_be_redeemed_shows_a_message() {
     }
 }
 
-/// Failed sign-ins with the provider, because of an outage or because the user has no account, never delay sign-ins from the
-/// same address.
+/// Failed sign-ins with the provider, because of an outage or because the user has no account, never delay sign-ins
+/// from the same address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_work_during_a_provider_outage() {
     let issuer = Issuer::start().await;

@@ -1,12 +1,13 @@
-//! The table of permissions: every route and method, with the expected status for each caller. `rights` sends the requests.
+//! The table of permissions: every route and method, with the expected status for each caller. `rights` sends the
+//! requests.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::super::kit::PASSWORD;
 
-/// Expected status for each caller: unauthenticated, another user, the owner, an admin, a signed-out user, and another user's
-/// API key.
+/// Expected status for each caller: unauthenticated, another user, the owner, an admin, a signed-out user, and another
+/// user's API key.
 pub(crate) type Answers = [u16; 6];
 
 /// For data of the caller's own, which every user has.

@@ -1,5 +1,5 @@
-//! The access log: admins need a reason for other users' calls, conversations, searches and exports, and these users see the
-//! access.
+//! The access log: admins need a reason for other users' calls, conversations, searches and exports, and these users
+//! see the access.
 
 use reqwest::{Method, StatusCode, header::LOCATION};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The deciders of calls in rows, events, the API, exports, pages and SQL, for users who have the names of other kinds of
-//! deciders.
+//! The deciders of calls in rows, events, the API, exports, pages and SQL, for users who have the names of other kinds
+//! of deciders.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -30,8 +30,8 @@ type Before = (
     &'static str,
 );
 
-/// Decisions as versions before the migration stored them: the name of the conversation's owner, the decision, the stored decider,
-/// its reason, the call's error, a model that voted for it, and the kind of decider it was.
+/// Decisions as versions before the migration stored them: the name of the conversation's owner, the decision, the
+/// stored decider, its reason, the call's error, a model that voted for it, and the kind of decider it was.
 const BEFORE: [Before; 9] = [
     ("ann", "approve", "ann", None, None, None, "user"),
     ("ann", "approve", "review", Some("Sonnet: Fine."), None, None, "review"),

@@ -1,4 +1,5 @@
-//! The page of a call that needed approval: the input that the model proposed, the input that ran, who decided, and why.
+//! The page of a call that needed approval: the input that the model proposed, the input that ran, who decided, and
+//! why.
 
 use reqwest::{Method, StatusCode};
 use schemars::JsonSchema;

@@ -1,4 +1,5 @@
-//! Exports of filtered calls: each call appears once, complete and in order, no matter how many or how long the calls are.
+//! Exports of filtered calls: each call appears once, complete and in order, no matter how many or how long the calls
+//! are.
 
 use std::iter;
 

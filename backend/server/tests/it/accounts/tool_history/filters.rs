@@ -1,5 +1,5 @@
-//! Filters over many calls: each page has the calls that a scan of all calls finds, whichever way the server queries the
-//! database.
+//! Filters over many calls: each page has the calls that a scan of all calls finds, whichever way the server queries
+//! the database.
 
 use chrono::TimeDelta;
 use reqwest::StatusCode;

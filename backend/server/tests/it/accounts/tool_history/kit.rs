@@ -145,8 +145,8 @@ pub(crate) fn without_bars(page: &str) -> String {
     parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
 }
 
-/// Writes many calls at once, with the index columns: the user and the conversation of the turn (see [`write_turn`]), and the
-/// model.
+/// Writes many calls at once, with the index columns: the user and the conversation of the turn (see [`write_turn`]),
+/// and the model.
 pub(crate) async fn write_calls(db: &Pool, calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str) + Copy) {
     for some in calls.chunks(500) {
         match db {

@@ -1,5 +1,5 @@
-//! The tool history for admins: the list, statistics, reasons for access to other users' data, playback, re-runs, exports, and
-//! its documentation.
+//! The tool history for admins: the list, statistics, reasons for access to other users' data, playback, re-runs,
+//! exports, and its documentation.
 
 mod access_log;
 mod deciders;

@@ -1,4 +1,5 @@
-//! Requests with client tools: options that are honored, and requests that are refused with the name of the invalid parameter.
+//! Requests with client tools: options that are honored, and requests that are refused with the name of the invalid
+//! parameter.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -63,8 +64,8 @@ async fn malformed_definitions_are_refused_with_their_path() {
     assert_eq!((model.requests().len(), conversations(&app).await.len()), (0, 0));
 }
 
-/// The stored turn decides which calls exist. A request must have the results of both client calls. Ids of calls that do not
-/// exist, or that the client never received, are all refused with the same message.
+/// The stored turn decides which calls exist. A request must have the results of both client calls. Ids of calls that
+/// do not exist, or that the client never received, are all refused with the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missing_results_and_forged_ids_are_refused() {
     let model = MockLlm::start().await.unwrap();

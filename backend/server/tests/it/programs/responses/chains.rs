@@ -1,5 +1,5 @@
-//! Requests that continue a response by its id: the model's context, the conversation that stores the answer, and the responses
-//! that can be continued.
+//! Requests that continue a response by its id: the model's context, the conversation that stores the answer, and the
+//! responses that can be continued.
 
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
@@ -23,9 +23,9 @@ fn told(model: &MockLlm) -> (String, String) {
 }
 
 on_every_engine! {
-    /// The model receives everything that the client sent, and the results of the server's tools. Instructions apply to one
-    /// response; a developer message in the input applies to all later ones. The responses are in one conversation, and
-    /// continuing an older one starts another branch.
+    /// The model receives everything that the client sent, and the results of the server's tools. Instructions apply to
+    /// one response; a developer message in the input applies to all later ones. The responses are in one conversation,
+    /// and continuing an older one starts another branch.
     async fn a_response_is_continued_in_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -94,8 +94,9 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A response that is unknown, not stored, or deleted (by its id or with its conversation) cannot be continued: the error
-    /// is OpenAI's. `GET` and `DELETE` return 404. A deleted response in the middle of a chain is left out of the context.
+    /// A response that is unknown, not stored, or deleted (by its id or with its conversation) cannot be continued: the
+    /// error is OpenAI's. `GET` and `DELETE` return 404. A deleted response in the middle of a chain is left out of the
+    /// context.
     async fn unknown_unstored_and_deleted_responses_are_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

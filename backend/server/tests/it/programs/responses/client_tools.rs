@@ -32,8 +32,8 @@ fn told(model: &MockLlm) -> String {
 const OURS: &str = r#"{\"result\":\"1\",\"success\":true}"#;
 
 on_every_engine! {
-    /// Two rounds, with a restart between them. Each request contains only the new results, the model receives all steps, and
-    /// no server call runs again.
+    /// Two rounds, with a restart between them. Each request contains only the new results, the model receives all
+    /// steps, and no server call runs again.
     async fn results_alone_continue_a_response(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -138,7 +138,8 @@ on_every_engine! {
     }
 }
 
-/// The model knows a function in a namespace by both names joined. The client sends and receives the two names separately.
+/// The model knows a function in a namespace by both names joined. The client sends and receives the two names
+/// separately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_in_a_namespace_is_called_by_both_names() {
     let model = MockLlm::start().await.unwrap();

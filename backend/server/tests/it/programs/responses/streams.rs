@@ -23,7 +23,8 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 on_every_engine! {
-    /// The events have OpenAI's order and consecutive numbers, with keep-alives among them. The web UI follows the turn live.
+    /// The events have OpenAI's order and consecutive numbers, with keep-alives among them. The web UI follows the turn
+    /// live.
     async fn a_stream_has_openais_events_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -87,8 +88,8 @@ on_every_engine! {
         }
     }
 
-    /// Each client call is an item of its own, streamed as OpenAI does it: the call's id and name, its arguments, and the
-    /// complete item.
+    /// Each client call is an item of its own, streamed as OpenAI does it: the call's id and name, its arguments, and
+    /// the complete item.
     async fn client_calls_are_items_of_the_stream(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -110,8 +111,8 @@ on_every_engine! {
     }
 }
 
-/// A failure before the first text is reported by the HTTP status. A later failure is reported by an event with the partial
-/// response.
+/// A failure before the first text is reported by the HTTP status. A later failure is reported by an event with the
+/// partial response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_reported_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
