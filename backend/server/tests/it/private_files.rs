@@ -41,6 +41,7 @@ fn a_new_database_and_its_folder_are_private() {
 #[test]
 fn a_backup_and_the_restored_database_are_private() {
     let folder = tempfile::tempdir().unwrap();
+    drop(Running::start(&mut in_folder(folder.path())));
     let admin = |args: &[&str]| assert!(in_folder(folder.path()).arg("admin").args(args).status().unwrap().success());
     admin(&["backup", "copies/copy.db"]);
     let copy = folder.path().join("copies/copy.db");
@@ -53,7 +54,7 @@ fn a_backup_and_the_restored_database_are_private() {
 #[test]
 fn an_existing_database_becomes_private_and_its_folder_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(in_folder(folder.path()).args(["admin", "users"]).status().unwrap().success());
+    drop(Running::start(&mut in_folder(folder.path())));
     let (data, file) = (folder.path().join("data"), folder.path().join("data/tallybook.db"));
     set_mode(&data, 0o755);
     set_mode(&file, 0o644);
