@@ -2,7 +2,6 @@
 
 import { ChatPage, openGroups } from "../kit/chat.ts";
 import { playTurn, playTurnByClock, scriptTurn, started } from "../kit/live.ts";
-import { gate } from "../kit/model.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -145,35 +144,4 @@ test("at 360 pixels, everything fits and touch targets are large enough", async 
   for (const line of await page.locator(".tool-line").all()) {
     expect((await line.boundingBox())!.height).toBeGreaterThanOrEqual(44);
   }
-});
-
-test.describe("with a model that waits", () => {
-  test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
-
-  test("the end of an answer whose conversation was deleted is not announced", async ({ page, request, model }) => {
-    const chat = new ChatPage(page);
-    const rest = gate();
-    model.answer(
-      (async function* () {
-        yield "An answer that ";
-        await rest.opened;
-        yield "goes on.";
-      })(),
-    );
-    await page.goto("/");
-    await chat.send("A question");
-    await expect(chat.answers.last()).toContainText("An answer that");
-    await page.evaluate(() => {
-      const heard: string[] = [];
-      new MutationObserver(() => {
-        for (const status of document.querySelectorAll('[role="status"]')) heard.push(status.textContent ?? "");
-      }).observe(document.body, { childList: true, characterData: true, subtree: true });
-      Object.assign(window, { heard });
-    });
-    await request.delete(chat.api());
-    await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
-    const heard = await page.evaluate(() => (window as unknown as { heard: string[] }).heard);
-    expect(heard.filter((text) => text.startsWith("The answer"))).toEqual([]);
-    rest.open();
-  });
 });

@@ -128,3 +128,22 @@ test("a list response from before the end of an answer does not mark it as runni
   await expect(running).toHaveCount(0);
   expect(lists, "the list is requested once per message").toBe(2);
 });
+
+test("the end of an answer whose conversation was deleted is not announced", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.send(QUESTION);
+  await expect(page).toHaveURL(/\/c\//);
+  await expect(page.getByTestId("stop")).toBeVisible();
+  await page.evaluate(() => {
+    const heard: string[] = [];
+    new MutationObserver(() => {
+      for (const status of document.querySelectorAll('[role="status"]')) heard.push(status.textContent ?? "");
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+    Object.assign(window, { heard });
+  });
+  await request.delete(chat.api());
+  await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
+  const heard = await page.evaluate(() => (window as unknown as { heard: string[] }).heard);
+  expect(heard.filter((text) => text.startsWith("The answer"))).toEqual([]);
+});

@@ -80,9 +80,9 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         return Ok(None);
     }
     let is_unauthenticated_path = UNAUTHENTICATED_PATHS.contains(&path) || path == "/readyz";
-    let shown = Credentials::by(request);
+    let credentials = Credentials::from_request(request);
     let find = |accounts: Accounts| async move {
-        if accounts.is_set_up().await? { shown.identify(&accounts).await.map(Some) } else { Ok(None) }
+        if accounts.is_set_up().await? { credentials.identify(&accounts).await.map(Some) } else { Ok(None) }
     };
     match state.run_accounts(find).await?.ok_or(ApiError::SetupRequired)? {
         Some(caller) => {
@@ -114,7 +114,7 @@ enum Credentials {
 impl Credentials {
     /// Reads the credentials. If there is an `Authorization` header, the cookie is ignored, even if the API key is
     /// wrong.
-    fn by(request: &ServiceRequest) -> Self {
+    fn from_request(request: &ServiceRequest) -> Self {
         if let Some(authorization) = request.headers().get(header::AUTHORIZATION) {
             let key = authorization.to_str().ok().and_then(bearer);
             return key.map_or(Self::Nothing, |key| Self::Key(key.to_owned()));
