@@ -150,8 +150,12 @@ test("a caret is at the end of the text, also in a list", async ({ page }) => {
   ] as const) {
     await turn.say("content_delta", { offset, delta });
     offset += delta.length;
-    await clock.runFor(200);
-    await expect.poll(carets).toEqual([caret]);
+    // The part of the page that draws answers may still be loading, so the clock moves on until the text is drawn.
+    const drawn = async () => {
+      await clock.runFor(100);
+      return carets();
+    };
+    await expect.poll(drawn).toEqual([caret]);
   }
 });
 
