@@ -162,10 +162,7 @@ impl Accounts {
         password: Password,
         browser: Browser,
     ) -> Result<NewSession, AccountsError> {
-        let settings = &self.context.settings;
-        let needs_provider =
-            token.is_empty() && settings.sign_up == SignUp::Open && !settings.is_password_sign_up_open();
-        if settings.sign_up == SignUp::Closed || needs_provider {
+        if self.context.settings.is_sign_up_closed(token) {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;

@@ -64,6 +64,16 @@ impl AccountsSettings {
         let has_domains = self.openid.as_ref().is_some_and(|openid| !openid.email_domains.is_empty());
         self.sign_up == SignUp::Open && !has_domains
     }
+
+    /// Returns `true` if the policy lets no account with a password be created with this invitation token, even if the
+    /// token is valid. It is empty without an invitation; if the policy is `Invitation`, that is an invalid token.
+    pub fn is_sign_up_closed(&self, token: &str) -> bool {
+        match self.sign_up {
+            SignUp::Closed => true,
+            SignUp::Open => token.is_empty() && !self.is_password_sign_up_open(),
+            SignUp::Invitation => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use actix_web::{
 };
 use askama::Template;
 use serde::Deserialize;
-use tallybook_accounts::{Accounts, AccountsError, AccountsSettings, NewSession, Password, SignUp};
+use tallybook_accounts::{Accounts, AccountsError, NewSession, Password};
 use tallybook_frontend::{Language, Theme};
 use url::form_urlencoded;
 
@@ -188,18 +188,13 @@ fn show_link(
     }
     let problem = match is_good {
         Ok(true) => None,
-        Ok(false) if matches!(kind, Form::Invitation) && needs_no_link(state.accounts.settings(), token) => {
+        Ok(false) if matches!(kind, Form::Invitation) && state.accounts.settings().is_sign_up_closed(token) => {
             Some(AccountsError::SignUpClosed.into())
         }
         Ok(false) => Some(AccountsError::LinkExpired.into()),
         Err(error) => Some(error),
     };
     form(state, request, kind, token, "", problem.as_ref())
-}
-
-/// Returns `true` if an account cannot be created here and a valid link would not change that.
-fn needs_no_link(settings: &AccountsSettings, token: &str) -> bool {
-    settings.sign_up == SignUp::Closed || (settings.sign_up == SignUp::Open && token.is_empty())
 }
 
 /// Returns the response to a submitted account form: signs the new user in, or shows the form again with the error.
