@@ -133,6 +133,8 @@ test("the input can be edited, and invalid JSON is reported with its position", 
 test("several calls can be decided one by one or together", async ({ page }) => {
   const [one, other, third] = [pay(5), pay(6), pay(7)];
   const stored = waiting(one, other, third);
+  // Two cards do not fit.
+  await page.setViewportSize({ width: 1280, height: 600 });
   await openWaiting(page, stored);
   await expect(page.getByTestId("consent-note")).toHaveText("3 tool calls wait for your decision.");
   await expect(page.getByTestId("consent").nth(0).locator("kbd"), "the keys belong to the first card").toHaveCount(3);

@@ -1,4 +1,4 @@
-// Tests the lazy parts of the page's WASM module and style: they load when the user begins to use the page, and can arrive late.
+// Tests the lazy parts of the page's WASM module and style: they load when they are needed, and can arrive late.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -22,17 +22,24 @@ async function open(page: Page): Promise<void> {
   await alive(page);
 }
 
-test("a new chat does not load the lazy parts until the first key press or pointer move", async ({ page }) => {
-  for (const sign of [() => page.keyboard.press("Shift"), () => page.mouse.move(200, 200)]) {
-    let asked = 0;
-    page.on("request", (request) => (asked += PARTS.test(request.url()) ? 1 : 0));
-    await open(page);
-    await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
-    expect(asked).toBe(0);
-    const parts = [MESSAGES, OTHERS, STYLE].map((part) => page.waitForResponse(part));
-    await sign();
-    for (const part of parts) expect((await part).ok()).toBe(true);
-  }
+test("a new chat loads the part with messages when the user writes, and other parts when they are used", async ({ page }) => {
+  const asked: string[] = [];
+  page.on("request", (request) => PARTS.test(request.url()) && asked.push(request.url()));
+  const idle = () => page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
+  await open(page);
+  await page.mouse.move(200, 200);
+  await page.getByTestId("composer").click();
+  await idle();
+  expect(asked).toEqual([]);
+  const parts = [MESSAGES, STYLE].map((part) => page.waitForResponse(part));
+  await page.keyboard.type("W");
+  for (const part of parts) expect((await part).ok()).toBe(true);
+  await idle();
+  expect(asked.filter((url) => OTHERS.test(url))).toEqual([]);
+  const others = page.waitForResponse(OTHERS);
+  await page.getByTestId("open-help").click();
+  expect((await others).ok()).toBe(true);
+  await expect(page.getByTestId("help")).toBeVisible();
 });
 
 for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) {
@@ -41,10 +48,6 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
     let asked = 0;
     await page.route(file, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
     await open(page);
-    const refused = page.waitForResponse((response) => file.test(response.url()) && response.status() === 503);
-    await page.mouse.move(200, 200);
-    await test.step("it is requested before it is needed", () => refused);
-    await expect(notice(page), "the part is not needed yet").toBeHidden();
     await page.getByTestId("open-help").click();
     await expect(notice(page)).toContainText("could not be loaded");
     await expect(page.getByTestId("help")).toBeVisible({ timeout: 15_000 });

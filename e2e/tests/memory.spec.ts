@@ -39,9 +39,9 @@ test("a note says that earlier messages were summarized, and opens to show the s
     await note.locator("summary").click();
     await expect(note.locator("blockquote"), when).toBeVisible();
     expect(await note.locator("blockquote").textContent(), "it is text").toBe(summary);
-    // The note is between the answer that the summary covers and the question that the model received in full.
+    // The note is at the top of the question that the model received in full, after the answer that the summary covers.
     const order = await page.locator("article[data-role], [data-testid=told]").evaluateAll((all) => all.map((one) => one.tagName));
-    expect(order, when).toEqual(["ARTICLE", "ARTICLE", "DETAILS", "ARTICLE", "ARTICLE"]);
+    expect(order, when).toEqual(["ARTICLE", "ARTICLE", "ARTICLE", "DETAILS", "ARTICLE"]);
     if (when === "reloaded") break;
     release = await holdProgram(page);
     await page.reload({ waitUntil: "commit" });

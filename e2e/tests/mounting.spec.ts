@@ -51,6 +51,26 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   await expect(messages).toHaveCount(2 * turns);
 });
 
+test("messages that the server rendered stay the same elements, and what is selected in them stays selected", async ({ page, request }) => {
+  const address = await converse(request, 3);
+  const release = await holdProgram(page);
+  await page.goto(address, { waitUntil: "commit" });
+  const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
+  await answer.waitFor();
+  const elements = await page.evaluateHandle(() => [...document.querySelectorAll("article, article .prose, article .tool")]);
+  const selected = await answer.evaluate((prose) => {
+    getSelection()!.selectAllChildren(prose);
+    return getSelection()!.toString();
+  });
+  expect(selected.trim()).not.toBe("");
+  release();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(page.locator("article time").last(), "the last message is up to date").toBeAttached();
+  expect(await elements.evaluate((elements) => elements.filter((element) => !element.isConnected).length)).toBe(0);
+  expect(await page.evaluate(() => getSelection()!.toString())).toBe(selected);
+});
+
 test("the user can type and navigate before the list and the header are interactive", async ({ page, request }) => {
   const address = await converse(request, 1);
   await hold(page, "setTimeout");

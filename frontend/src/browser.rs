@@ -20,7 +20,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
 pub(crate) use self::{
-    clock::{calendar, find_locales, in_days, local_time, now, time_of_day},
+    clock::{calendar, in_days, local_time, now, time_of_day},
     focus::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
@@ -31,7 +31,7 @@ pub(crate) use self::{
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
     taking_out::{copy, download, save_text},
-    taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
+    taking_over::{DRAWN, PRESSED, adopt_drawn, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn},
     typed::{COMPOSING, SENDS},
 };
 #[cfg(feature = "browser")]
@@ -232,13 +232,14 @@ pub(crate) fn absolute(path: &str) -> String {
     format!("{}{path}", origin.unwrap_or_default())
 }
 
-/// Calls `act` when somebody begins to use the page, and perhaps a second and third time.
-pub(crate) fn at_first_use(act: impl Fn() + 'static) {
+/// Calls `act` when the user first presses a key or enters text, and perhaps a second time.
+pub(crate) fn at_first_key(act: impl Fn() + 'static) {
     let Ok(window) = window() else { return };
     let act = Closure::<dyn Fn()>::new(act).into_js_value();
     let options = web_sys::AddEventListenerOptions::new();
     options.set_once(true);
-    for sign in ["pointermove", "pointerdown", "keydown"] {
+    // A keyboard on a screen may send text without keys.
+    for sign in ["keydown", "input"] {
         let _ =
             window.add_event_listener_with_callback_and_add_event_listener_options(sign, act.unchecked_ref(), &options);
     }

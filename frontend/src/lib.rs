@@ -28,7 +28,7 @@ pub mod invisible;
 pub mod json;
 mod keys;
 mod language;
-mod markdown;
+mod message;
 mod models;
 mod notification;
 mod offer;

@@ -44,7 +44,6 @@ macro_rules! texts {
 mod plan;
 mod playback;
 mod settings;
-#[cfg(feature = "ssr")]
 mod shared;
 mod sharing;
 mod tools;

@@ -1,6 +1,7 @@
 //! Draws a growing Markdown text in an element of the page, and changes the element only where the text grows. Finished
 //! blocks change only if link definitions follow their use: a complete text is split again as a whole.
 
+use tallybook_nodes::replace_changed;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
@@ -21,7 +22,7 @@ pub struct Drawing {
 #[derive(Default)]
 struct Shown {
     block: Block,
-    nodes: Vec<dom::Drawn>,
+    nodes: Vec<tallybook_nodes::Drawn>,
     /// Approximate size of the block as HTML, in bytes.
     bytes: usize,
 }
@@ -93,7 +94,7 @@ impl Drawn {
                 self.blocks.push(Shown::default());
             }
             let shown = &mut self.blocks[index];
-            dom::show(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
+            replace_changed(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
             self.finished = self.finished.min(index);
             if self.is_cut {
                 // The default block differs from every real block, so the block is drawn again once it fits.
@@ -106,7 +107,7 @@ impl Drawn {
             shown.bytes = bytes;
         }
         for (index, mut gone) in self.blocks.drain(count..).enumerate() {
-            dom::show(Vec::new(), &mut gone.nodes, &self.parts[(count + index) / PART], None)?;
+            replace_changed(Vec::new(), &mut gone.nodes, &self.parts[(count + index) / PART], None)?;
         }
         self.parts.drain(count.div_ceil(PART)..).for_each(|part| part.remove());
         // A block that is followed by another may still change. It is then redrawn and passed to the typesetter again.

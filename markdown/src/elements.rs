@@ -2,13 +2,9 @@
 //! formulas, and check boxes.
 
 use pulldown_cmark::Alignment;
+use tallybook_nodes::{Element, Node, bounded, element};
 
-use crate::{
-    Labels,
-    marks::bounded,
-    math::Formula,
-    node::{Element, Node, element},
-};
+use crate::{Labels, math::Formula};
 
 /// Number of lines of code that share an element. So only the last element changes while code grows.
 const LINES_TOGETHER: usize = 40;

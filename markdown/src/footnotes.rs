@@ -5,11 +5,9 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    Labels,
-    blocks::Note,
-    node::{Element, Node, element},
-};
+use tallybook_nodes::{Element, Node, element};
+
+use crate::{Labels, blocks::Note};
 
 /// Returns definitions of the footnotes that `source` seems to refer to. A thematic break follows them, so that
 /// `source` does not become part of the last definition.

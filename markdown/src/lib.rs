@@ -4,8 +4,8 @@
 //!
 //! - [`Document`] splits a text into top-level blocks, also while it grows.
 //! - `render` converts a block to nodes. `links` decides which links are allowed, and `math` finds formulas.
-//! - `node` writes nodes as HTML, and `dom` creates and updates them in the browser. [`Drawing`] is a text that is
-//!   drawn while it grows.
+//! - The crate `tallybook-nodes` writes nodes as HTML, and creates and updates them in the browser. [`Drawing`] is a text
+//!   that is drawn while it grows.
 //!
 //! Text comes from models, and may come from anyone through them. So all sizes are bounded, and nothing recurses over
 //! the input. The page decides how often a growing text is drawn. A separate WASM module (the crate
@@ -20,9 +20,7 @@ mod footnotes;
 mod headings;
 mod labels;
 mod links;
-mod marks;
 mod math;
-mod node;
 mod options;
 mod render;
 mod size;
@@ -33,7 +31,6 @@ pub use blocks::{Block, Document};
 pub use dom::typeset;
 pub use drawing::Drawing;
 pub use labels::Labels;
-pub use marks::{MAX_MARKS, bounded as bounded_marks, bounded_text, is_mark};
 pub(crate) use options::OPTIONS;
 
 /// Number of blocks that share a container element. Browsers can skip rendering a container that is outside the
@@ -49,11 +46,11 @@ pub fn write_html(text: &str, name: &str, labels: &Labels, html: &mut String) {
         for block in part {
             let nodes = render::render(block, name, labels);
             if !size.add(size::html_bytes(&nodes)) {
-                node::write_html(&size::left_out(labels), html);
+                tallybook_nodes::write_html(&size::left_out(labels), html);
                 html.push_str("</div>");
                 return;
             }
-            node::write_html(&nodes, html);
+            tallybook_nodes::write_html(&nodes, html);
         }
         html.push_str("</div>");
     }

@@ -1,7 +1,9 @@
 //! Decides which addresses in Markdown become links, and finds bare addresses in the text. Only the schemes of an
 //! allowlist become links, because browsers may handle other schemes in unknown ways.
 
-use crate::{elements::link, node::Node};
+use tallybook_nodes::Node;
+
+use crate::elements::link;
 
 /// Allowed prefixes of links, in any case. Browsers ignore white space and control characters in addresses, but none
 /// fit into these prefixes.

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
+use tallybook_nodes::{Node, element, push_bounded};
 
 use crate::{
     Block, Labels, OPTIONS,
@@ -11,9 +12,8 @@ use crate::{
     emphasis::{self, Exchanged},
     footnotes::{self, Footnotes},
     headings::Headings,
-    links, marks,
+    links,
     math::{self, Formula},
-    node::{Node, element},
 };
 
 /// Maximum depth of elements, because drawing the nodes recurses. Deeper elements are shown as plain text.
@@ -156,9 +156,9 @@ impl Frame {
         }
         let Some(Node::Text(held)) = self.children.last_mut() else { return };
         if text.contains(['\r', '\0']) {
-            marks::push(held, &text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
+            push_bounded(held, &text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
         } else {
-            marks::push(held, text);
+            push_bounded(held, text);
         }
     }
 

@@ -1,10 +1,9 @@
 //! Bounds the size of a text as HTML. A few bytes of Markdown can become hundreds of bytes of HTML, as for code with
 //! its buttons.
 
-use crate::{
-    Labels,
-    node::{Element, Node, element},
-};
+use tallybook_nodes::{Element, Node, element};
+
+use crate::Labels;
 
 /// Maximum size of a text as HTML, in bytes. A notice replaces the rest.
 pub(crate) const MAX_HTML_BYTES: usize = 4 * 1024 * 1024;
@@ -35,7 +34,7 @@ pub(crate) fn html_bytes(nodes: &[Node]) -> usize {
 }
 
 fn of_node(node: &Node) -> usize {
-    let Element { tag, attributes, children } = match node {
+    let Element { tag, attributes, children, is_slot: _ } = match node {
         Node::Text(text) => return of_text(text),
         Node::Element(element) => element,
     };
@@ -55,8 +54,9 @@ pub(crate) fn left_out(labels: &Labels) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
+    use tallybook_nodes::{element, write_html};
+
     use super::{MAX_HTML_BYTES, Size, html_bytes};
-    use crate::node::{element, write_html};
 
     #[test]
     fn the_calculated_size_is_an_upper_bound() {

@@ -5,7 +5,9 @@ mod growing;
 mod hostile;
 mod properties;
 
-use crate::{Document, Labels, PART, node::write_html, render::render, write_html as write_text};
+use tallybook_nodes::write_html;
+
+use crate::{Document, Labels, PART, render::render, write_html as write_text};
 
 fn labels() -> Labels {
     let [copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open, left_out] = [

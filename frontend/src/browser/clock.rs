@@ -86,11 +86,6 @@ pub(super) fn time_zone() -> Option<String> {
     js_sys::Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
 }
 
-/// Has the browser find out which locales it can write times in, which takes most of the time until it writes the first.
-pub(crate) fn find_locales() {
-    js_sys::Intl::DateTimeFormat::supported_locales_of(&js_sys::Array::new(), &js_sys::Object::new());
-}
-
 thread_local! {
     /// How times were written last. Making what writes them takes browsers longer than writing one.
     static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };

@@ -3,7 +3,7 @@
 //! is pressed in it (which the document's script marks, `app`) is done when it is.
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement};
+use web_sys::{Element, HtmlElement, Node, Selection};
 
 use super::{
     IS_HERE,
@@ -65,6 +65,7 @@ impl TakingOver {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
         let focused = focused();
+        let selected = SelectedText::now();
         let is_of_same = old.has_attribute(DRAWN);
         if is_of_same {
             let _ = keep_messages(&old, &new);
@@ -78,6 +79,7 @@ impl TakingOver {
         for (area, top) in scrolled {
             set_scroll_top(&new, area, top);
         }
+        selected.map(SelectedText::restore);
         if let Some(focused) = focused {
             if focused.is_connected() {
                 focus_in_place(focused.unchecked_ref());
@@ -88,6 +90,34 @@ impl TakingOver {
         if is_of_same {
             // Not every page has one.
             let _ = carry_over(&old, &new, field);
+        }
+    }
+}
+
+/// What the user has selected. Browsers forget it when the nodes that it is in are moved.
+struct SelectedText {
+    selection: Selection,
+    anchor: (Node, u32),
+    focus: (Node, u32),
+}
+
+impl SelectedText {
+    /// Returns what is selected; `None` if nothing is, or only a caret is somewhere.
+    fn now() -> Option<Self> {
+        let selection = window().ok()?.get_selection().ok()??;
+        if selection.is_collapsed() {
+            return None;
+        }
+        let anchor = (selection.anchor_node()?, selection.anchor_offset());
+        let focus = (selection.focus_node()?, selection.focus_offset());
+        Some(Self { selection, anchor, focus })
+    }
+
+    /// Selects it again, unless its nodes are gone.
+    fn restore(self) {
+        let Self { selection, anchor, focus } = self;
+        if anchor.0.is_connected() && focus.0.is_connected() {
+            let _ = selection.set_base_and_extent(&anchor.0, anchor.1, &focus.0, focus.1);
         }
     }
 }
@@ -290,12 +320,14 @@ pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
     if IS_HERE { find(&format!("[{DRAWN}] #{id}")) } else { None }
 }
 
-/// The same, taken from where it is. Something empty keeps its place: what was pressed or has the focus beside it is found by counting.
-pub(crate) fn take_drawn(id: &str) -> Option<Element> {
-    let drawn = drawn_by_server(id)?;
-    let stand_in = window().ok()?.document()?.create_element("div").ok()?;
-    drawn.replace_with_with_node_1(&stand_in).ok()?;
-    Some(drawn)
+/// Returns the message that the server wrote under this ID, and makes it the page's: it stays where it is.
+pub(crate) fn adopt_drawn(id: &str) -> Option<Element> {
+    if !IS_HERE {
+        return None;
+    }
+    let message = find(&format!("#{id}[{DRAWN}]"))?;
+    message.remove_attribute(DRAWN).ok()?;
+    Some(message)
 }
 
 fn is_message(element: &Element) -> bool {

@@ -3,7 +3,7 @@
 //! alive.
 
 use leptos::prelude::*;
-use tallybook_markdown::bounded_marks;
+use tallybook_nodes::bounded;
 use uuid::Uuid;
 
 use crate::{
@@ -48,7 +48,7 @@ pub(crate) fn ConversationMenu(
                 popovertarget=HEADER_MENU
                 title=text.conversation_menu()
             >
-                <span class="header-name">{move || title.with(|title| title.as_deref().map(|title| bounded_marks(title).into_owned()))}</span>
+                <span class="header-name">{move || title.with(|title| title.as_deref().map(|title| bounded(title).into_owned()))}</span>
                 <Draw icon=Icon::Chevron />
             </button>
             <div class="menu" id=HEADER_MENU popover="auto">

@@ -5,7 +5,6 @@ use tallybook_protocol::MessageId;
 
 use crate::{
     api,
-    components::icon::{Draw, Icon},
     language::{Language, use_language},
     session::{Place, Session},
 };
@@ -21,43 +20,21 @@ pub(crate) enum Explanation {
     Failed(String),
 }
 
-/// The button that asks for it.
-pub(crate) fn explain_button(
-    session: Session,
-    id: impl Fn() -> MessageId + Copy + Send + 'static,
-    explanation: RwSignal<Option<Explanation>>,
-    text: Language,
-) -> AnyView {
-    let ask = move |_| {
-        let Place::Open(uuid) = session.place.get_untracked() else { return };
-        if session.is_busy() || explanation.with_untracked(|held| *held == Some(Explanation::Asked)) {
-            return;
-        }
-        explanation.set(Some(Explanation::Asked));
-        let id = untrack(id);
-        spawn_local(async move {
-            let told = match api::explain(uuid, id).await {
-                Ok(lines) => Explanation::Lines(lines),
-                Err(error) => Explanation::Failed(error.message(text)),
-            };
-            // The message may be gone by now.
-            explanation.try_set(Some(told));
-        });
-    };
-    view! {
-        <button
-            type="button"
-            class="button icon-only quiet small"
-            data-testid="explain"
-            aria-label=text.explain()
-            aria-disabled=move || session.is_busy().then_some("true")
-            title=move || if session.is_busy() { text.wait_for_answer() } else { text.explain() }
-            on:click=ask
-        >
-            <Draw icon=Icon::Speech />
-        </button>
+/// Asks the server for the explanation of an answer.
+pub(crate) fn ask(session: Session, id: MessageId, explanation: RwSignal<Option<Explanation>>, text: Language) {
+    let Place::Open(uuid) = session.place.get_untracked() else { return };
+    if explanation.with_untracked(|held| *held == Some(Explanation::Asked)) {
+        return;
     }
-    .into_any()
+    explanation.set(Some(Explanation::Asked));
+    spawn_local(async move {
+        let answered = match api::explain(uuid, id).await {
+            Ok(lines) => Explanation::Lines(lines),
+            Err(error) => Explanation::Failed(error.message(text)),
+        };
+        // The message may be gone by now.
+        explanation.try_set(Some(answered));
+    });
 }
 
 /// What came of it.

@@ -38,7 +38,8 @@ pub(crate) enum Icon {
 }
 
 impl Icon {
-    fn path(self) -> &'static str {
+    /// Returns the strokes, as the `d` of an SVG path.
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Sliders => {
                 "M2.5 5H8M12 5h1.5M2.5 11H4M8 11h5.5M10 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6M6 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6"

@@ -1,8 +1,8 @@
-//! The parts of the page that a first visit can do without: messages, and what few visits use. The code of each kind is in a
-//! file of its own, which comes with the first sign that somebody uses the page; a part that is wanted sooner is drawn when
-//! it is here. Where the file does not come, the page says so and goes on asking for it.
+//! Lazy parts of the page: messages, and parts that few visits use. The code of each kind is in a file of its own. The file with
+//! messages loads when the user begins to write, the other one when one of its parts is used. A part that is used before its
+//! file has loaded appears when it has. If the file fails to load, the page says so and retries.
 //!
-//! What is drawn at once in a new chat, or has to hear the next key, is in no other file than the page's first.
+//! What a new chat draws at once, or has to hear the next key, is in the page's first file.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use futures_util::{
 };
 use leptos::{
     prelude::*,
-    reactive::owner::Owner,
     task::spawn_local,
     wasm_split::{SplitLoaderError, wasm_split},
 };
@@ -42,7 +41,6 @@ use crate::{
         tools_panel,
         undo_notes::{ListTrouble, UndoNotes},
         usage_sheet::{ShownUsage, UsageOf, UsageSheet},
-        warm_up::{self, WarmUp},
     },
     conversation_list::ConversationList,
     goal::Goal,
@@ -94,12 +92,6 @@ fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView,
     Ok(view! { <Messages session ids /> }.into_any())
 }
 
-#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
-#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
-fn warm_ups(conversation: &Conversation, session: Session) -> Result<Vec<WarmUp>, SplitLoaderError> {
-    Ok(warm_up::warm_ups(conversation, session))
-}
-
 #[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
@@ -140,31 +132,21 @@ impl Later {
         }
     }
 
-    /// Provides it to the whole page, and asks for the files once somebody uses that.
+    /// Provides the files to the whole page. Loads the one with messages when the user begins to write: a message is going to be
+    /// shown.
     pub(crate) fn provide(self) {
         provide_context(self);
-        effect(move || {
-            browser::at_first_use(move || {
-                self.messages.fetch();
-                self.others.fetch();
-            });
-        });
+        effect(move || browser::at_first_key(move || self.messages.fetch()));
     }
 
-    /// Reads the conversation that the server has sent, as soon as the code for that is here, for the session that is put into
-    /// `session` meanwhile. Of one that cannot be read nothing comes.
-    pub(crate) fn read_conversation(
-        self,
-        json: String,
-        session: RwSignal<Option<Session>>,
-    ) -> oneshot::Receiver<Box<Conversation>> {
+    /// Reads the conversation that the server has sent, as soon as the code for that is here. The receiver ends without a value
+    /// if the conversation cannot be read.
+    pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
         let File { load: file, is_here, is_coming, .. } = self.messages;
         is_coming.set_value(true);
         // What the server drew of them stands there from then on.
         let placed = in_place();
-        // Not held: the session ends when its conversation is left.
-        let owner = Owner::current().map(|owner| owner.downgrade());
         spawn_local(async move {
             let (came, ()) = join(load(file, || true), placed).await;
             is_coming.set_value(false);
@@ -172,17 +154,9 @@ impl Later {
             browser::next_task().await;
             let read = reading::conversation(json).await;
             browser::next_task().await;
-            let (Ok(Some(conversation)), Some(owner)) = (read, owner) else { return };
-            if let Some(session) = session.get_untracked() {
-                for warm_up in warm_ups(&conversation, session).await.unwrap_or_default() {
-                    // Whoever left the conversation does not wait for it, and its session is gone.
-                    let Some(owner) = owner.upgrade().filter(|_| !tell.is_canceled()) else { return };
-                    let drawn = owner.with(warm_up);
-                    browser::next_task().await;
-                    drop(drawn);
-                }
+            if let Ok(Some(conversation)) = read {
+                let _ = tell.send(conversation);
             }
-            let _ = tell.send(conversation);
         });
         told
     }

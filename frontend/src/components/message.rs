@@ -1,151 +1,463 @@
-//! One message: what a person said, or an answer: Markdown with items between, and the plan that it is made by. Nothing in it
-//! is ever read as HTML.
+//! A message on the page. The pure renderer says what it looks like (`message`); here it is put into the document and kept up to
+//! date: HTML that the server wrote is adopted as it is, and only what changes is updated. Parts that other code creates are in
+//! `slots`; what happens when something in a message is pressed is in `actions`.
 
-use leptos::prelude::*;
-use tallybook_protocol::{MessageId, Role};
+mod actions;
+mod slots;
 
-use crate::{
-    components::{
-        copy,
-        each::Each,
-        ending::Ending,
-        items::Items,
-        message_foot::AnswerFoot,
-        pieces::{Key, piece_view},
-        plan::Plan,
-        question::Question,
-        shown::{Shown, drawn_when_near, read, status},
-        way_on::{WayOnButton, use_way_on},
-    },
-    goal::element_id,
-    language::use_language,
-    reactive::memo,
-    session::Session,
-    transcript::{Entry, Segment},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
 };
 
-/// A message of the transcript, as it changes.
-#[component]
-pub(crate) fn Message(
-    /// Its row id.
-    id: MessageId,
-    /// The conversation.
-    session: Session,
-) -> impl IntoView {
-    let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
-    view! { <ShownMessage id shown /> }
-}
+use leptos::{
+    prelude::*,
+    reactive::owner::Owner,
+    tachys::{
+        html::attribute::{Attribute, any_attribute::AnyAttribute},
+        hydration::Cursor,
+        view::{Position, PositionState},
+    },
+    task::spawn_local,
+};
+use send_wrapper::SendWrapper;
+use tallybook_markdown::{Drawing, typeset};
+use tallybook_nodes::{Drawn, adopt};
+use tallybook_protocol::{ContextTruncation, MessageId};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{Element, MouseEvent};
 
-/// A message, with or without a session.
-#[component]
-pub(crate) fn ShownMessage(
-    /// Its row id.
+use self::slots::Mounted;
+use crate::{
+    browser,
+    components::{
+        explanation::Explanation,
+        shown::{Played, Shown, Used, drawn_when_near},
+    },
+    goal::element_id,
+    language::{Language, use_language},
+    message::{ACTION_WHEN_IDLE, Clocks, Copied, Live, Slot, Stretches, View, WayOn, write_html},
+    models::Models,
+    reactive::{effect, memo},
+    transcript::{Entry, ItemKey, Toggles},
+};
+
+/// Time for which a button says that it copied something.
+const COPIED_FOR: Duration = Duration::from_secs(2);
+
+/// A message of the page: its state, and its place in the document.
+#[derive(Clone, Copy)]
+pub(crate) struct MessageView {
     id: MessageId,
     shown: Shown,
-) -> impl IntoView {
-    let role = shown.entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
-    match role {
-        Role::User => view! { <Question id shown /> }.into_any(),
-        Role::Assistant => view! { <AssistantMessage id shown /> }.into_any(),
-    }
+    text: Language,
+    models: Option<Models>,
+    played: Option<Played>,
+    used: Option<Used>,
+    /// What the model of the newest answer received of the conversation.
+    context: Option<Memo<Option<ContextTruncation>>>,
+    toggles: RwSignal<Toggles>,
+    opened_groups: RwSignal<BTreeSet<ItemKey>>,
+    is_unfolded: RwSignal<bool>,
+    copied: RwSignal<Option<Copied>>,
+    explanation: RwSignal<Option<Explanation>>,
+    way_on: Memo<Option<WayOn>>,
+    is_edited: Memo<bool>,
+    heard_ms: i64,
+    /// Grows whenever a count of seconds in the message changes.
+    seconds: RwSignal<u32>,
+    is_counting: StoredValue<bool>,
+    place: StoredValue<Option<SendWrapper<Placed>>>,
+    owner: StoredValue<Option<Owner>>,
 }
 
-#[component]
-fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
-    let text = use_language();
-    let Shown { entry, session, .. } = shown;
-    let items = Items::new(shown);
-    let pieces = move || read(entry, Entry::segments);
-    let piece = move |piece| match piece {
-        Segment::Plan => view! { <Plan items /> }.into_any(),
-        piece => piece_view(items, &piece),
-    };
-    let lacks_plan = memo(move |_| read(entry, Entry::lacks_plan));
-    let way_on = use_way_on(entry, session);
-    view! {
-        <article
-            class="message"
-            id=element_id(id)
-            data-role="assistant"
-            data-status=move || status(entry)
-            data-measured=drawn_when_near(id, session)
-            on:click=|event| copy::on_click(&event)
-        >
-            <h2 class="visually-hidden">{text.answer()}</h2>
-            {move || lacks_plan.get().then(|| view! {
-                <p class="note" data-testid="plan-lacking">{text.plan_lacking()}</p>
-            })}
-            <Each each=pieces key=Key::of children=piece />
-            <Ending entry />
-            {session.map(|session| view! { <WayOnButton way_on session /> })}
-            <AnswerFoot entry session way_on />
-        </article>
-    }
+/// A message in the document.
+struct Placed {
+    article: Element,
+    /// What is drawn of it; `None` for HTML of the server that was not adopted yet.
+    drawn: Option<Drawn>,
+    last: Option<(Arc<Entry>, Live)>,
+    clocks: Clocks,
+    prose: BTreeMap<String, DrawnProse>,
+    slots: BTreeMap<Slot, Mounted>,
+    _hear: Closure<dyn Fn(MouseEvent)>,
 }
 
-#[cfg(all(test, feature = "ssr"))]
-mod tests {
-    use std::sync::Arc;
+/// Markdown that is drawn in a message.
+struct DrawnProse {
+    text: String,
+    is_complete: bool,
+    /// What draws it while it grows; `None` once it is complete.
+    drawing: Option<Drawing>,
+}
 
-    use leptos::{prelude::*, reactive::owner::Owner};
-    use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStart, MessageStatus, Usage};
-
-    use super::{Shown, ShownMessage};
-    use crate::{
-        language::Language,
-        transcript::{Entry, ExpandAll, Transcript, fold},
-    };
-
-    #[test]
-    fn a_transcript_is_read_without_a_session() {
-        let mut transcript = Transcript::default();
-        fold(
-            &mut transcript,
-            ChatEvent::MessageStart(MessageStart {
-                user_message_id: MessageId(1),
-                assistant_message_id: MessageId(2),
-                conversation_id: uuid::Uuid::nil(),
-                content: "What is 1 + 2?".to_owned(),
-                parent_id: None,
-                user_siblings: vec![MessageId(1), MessageId(3)],
-                assistant_siblings: Vec::new(),
-                provider: None,
-                model: None,
-            }),
-        );
-        fold(
-            &mut transcript,
-            ChatEvent::MessageEnd(MessageEnd {
-                assistant_message_id: MessageId(2),
-                content: "It is 3.".to_owned(),
-                tool_calls: Vec::new(),
-                reasoning: Vec::new(),
-                plan: None,
-                status: MessageStatus::Stopped,
-                error: None,
-                error_code: None,
-                stop_reason: None,
-                usage: Usage::default(),
-                provider: None,
-                model: None,
-                mode: tallybook_protocol::AnswerMode::React,
-                told: None,
-            }),
-        );
-        let owner = Owner::new();
-        let html = owner.with(|| {
-            provide_context(Language::English);
-            let draw = |entry: &Arc<Entry>| {
-                let (entry, id) = (RwSignal::new(Some(Arc::clone(entry))).read_only(), entry.id);
-                let shown = Shown { entry, expand_all: RwSignal::new(ExpandAll::default()), session: None };
-                view! { <ShownMessage id shown /> }.to_html()
-            };
-            transcript.entries().iter().map(draw).collect::<String>()
+impl MessageView {
+    /// Creates the view of a message. `context` is what the model of the newest answer received of the conversation.
+    pub(crate) fn new(id: MessageId, shown: Shown, context: Option<Memo<Option<ContextTruncation>>>) -> Self {
+        let Shown { entry, session, .. } = shown;
+        let way_on = memo(move |_| {
+            let (session, offered) = (session?, entry.with(|entry| WayOn::of(entry.as_ref()?))?);
+            // Asked first, so that complete answers depend on nothing else.
+            let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
+            (last == Some(id) && !session.is_busy()).then_some(offered)
         });
-        assert!(html.contains("What is 1 + 2?") && html.contains("It is 3."), "{html}");
-        assert!(html.contains("copy-answer"), "{html}");
-        for act in ["regenerate", "edit", "continue", "older-version"] {
-            assert!(!html.contains(&format!("data-testid=\"{act}\"")), "{act} in {html}");
+        let message = Self {
+            id,
+            shown,
+            text: use_language(),
+            models: use_context(),
+            played: use_context(),
+            used: use_context(),
+            context,
+            toggles: RwSignal::default(),
+            opened_groups: RwSignal::default(),
+            is_unfolded: RwSignal::new(false),
+            copied: RwSignal::new(None),
+            explanation: RwSignal::new(None),
+            way_on,
+            is_edited: memo(move |_| session.is_some_and(|session| session.is_edited(id))),
+            heard_ms: browser::now(),
+            seconds: RwSignal::new(0),
+            is_counting: StoredValue::new(false),
+            place: StoredValue::new(None),
+            owner: StoredValue::new(Owner::current()),
+        };
+        // Effects run in a browser only.
+        effect(move || message.draw());
+        if let Some(session) = session {
+            effect(move || {
+                let is_busy = session.is_busy();
+                message
+                    .place
+                    .with_value(|placed| placed.as_ref().map(|placed| placed.mark_busy(is_busy, message.text)));
+            });
         }
+        message
+    }
+
+    /// Returns what the message is shown with now. Tracked.
+    fn live(self) -> Live {
+        let Self { shown, models, .. } = self;
+        let context = self.context.and_then(|context| context.get()).filter(|context| context.from == self.id);
+        Live {
+            has_actions: shown.session.is_some(),
+            toggles: self.toggles.get(),
+            expand_all: shown.expand_all.get(),
+            opened_groups: self.opened_groups.get(),
+            is_unfolded: self.is_unfolded.get(),
+            is_edited: self.is_edited.get(),
+            way_on: self.way_on.get(),
+            is_stopping: shown.session.is_some_and(|session| session.stopping.get()),
+            has_models: shown.session.is_some() && models.is_some_and(|models| models.is_choice()),
+            is_explained: self.explanation.with(Option::is_some),
+            copied: self.copied.get(),
+            context,
+            has_local_time: browser::IS_HERE,
+            heard_ms: self.heard_ms,
+            clocks: Clocks::default(),
+        }
+    }
+
+    /// Updates the document to what the message is now.
+    fn draw(self) {
+        self.seconds.track();
+        let Some(entry) = self.shown.entry.get() else { return };
+        let live = self.live();
+        self.place.update_value(|placed| {
+            if let Some(placed) = placed {
+                placed.clocks.update(&entry, browser::now());
+                let live = Live { clocks: placed.clocks.clone(), ..live };
+                placed.draw(self, entry, live);
+            }
+        });
+        if self.next_change().is_some() && !self.is_counting.get_value() {
+            self.count();
+        }
+    }
+
+    /// Returns the time until a count of seconds in the message changes.
+    fn next_change(self) -> Option<Duration> {
+        let next = |placed: &Option<SendWrapper<Placed>>| placed.as_ref()?.clocks.next_change_ms(browser::now());
+        // The message may be gone by now.
+        self.place.try_with_value(next).flatten().map(Duration::from_millis)
+    }
+
+    /// Draws whenever a count of seconds changes, while something in the message runs.
+    fn count(self) {
+        self.is_counting.set_value(true);
+        spawn_local(async move {
+            while let Some(left) = self.next_change() {
+                browser::sleep(left).await;
+                self.seconds.try_update(|seconds| *seconds = seconds.wrapping_add(1));
+            }
+            self.is_counting.try_set_value(false);
+        });
+    }
+
+    /// Says for a moment that something was copied.
+    fn show_copied(self, copied: Copied) {
+        spawn_local(async move {
+            if self.copied.try_set(Some(copied)).is_none() {
+                browser::sleep(COPIED_FOR).await;
+                self.copied.try_set(None);
+            }
+        });
+    }
+
+    /// Puts the message into the document: as the server wrote it if it did, else as it is known.
+    #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
+    fn build(self) -> Element {
+        let hear = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| self.press(&event));
+        let (article, drawn) = match browser::adopt_drawn(&element_id(self.id)) {
+            Some(article) => (article, None),
+            None => {
+                let article = document().create_element("article").expect("views are built in a browser only");
+                let drawn = Drawn::Element {
+                    place: article.clone(),
+                    tag: "article",
+                    attributes: Vec::new(),
+                    children: Vec::new(),
+                };
+                (article, Some(drawn))
+            }
+        };
+        let _ = article.add_event_listener_with_callback("click", hear.as_ref().unchecked_ref());
+        let is_new = drawn.is_some();
+        let placed = Placed {
+            article: article.clone(),
+            drawn,
+            last: None,
+            clocks: Clocks::default(),
+            prose: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            _hear: hear,
+        };
+        self.place.set_value(Some(SendWrapper::new(placed)));
+        if is_new {
+            untrack(|| self.draw());
+        } else if let Ok(Some(pressed)) = article.query_selector(&format!("[{}]", browser::PRESSED)) {
+            // It was pressed before the page could act on it.
+            let _ = pressed.remove_attribute(browser::PRESSED);
+            spawn_local(async move { pressed.unchecked_into::<web_sys::HtmlElement>().click() });
+        }
+        article
+    }
+
+    /// Returns the message as the server writes it.
+    fn html(self) -> String {
+        let mut html = String::new();
+        if let Some(entry) = self.shown.entry.get_untracked() {
+            let live = untrack(|| self.live());
+            let near = drawn_when_near(self.id, self.shown.session);
+            let view = View { id: self.id, entry: &entry, text: self.text, live: Some(&live) };
+            write_html(view, near, &mut html, &mut |slot| {
+                self.slot_view(slot).map(|view| view.to_html()).unwrap_or_default()
+            });
+        }
+        html
+    }
+}
+
+impl Placed {
+    fn draw(&mut self, message: MessageView, entry: Arc<Entry>, live: Live) {
+        if self.last.as_ref().is_some_and(|(before, was)| Arc::ptr_eq(before, &entry) && *was == live) {
+            return;
+        }
+        let view = View { id: message.id, entry: &entry, text: message.text, live: Some(&live) };
+        if self.drawn.is_none() {
+            self.adopt(message, &entry, &live);
+        }
+        let nodes = view.render();
+        let is_done = self.drawn.as_mut().is_some_and(|drawn| drawn.update_to(nodes).is_ok());
+        if !is_done {
+            // Other code, such as a translation extension, has moved the nodes.
+            self.begin_again();
+            let nodes = view.render();
+            let _ = self.drawn.as_mut().map(|drawn| drawn.update_to(nodes));
+        }
+        self.draw_prose(view);
+        self.fill_slots(message);
+        if let Some(session) = message.shown.session {
+            self.mark_busy(session.busy_untracked(), message.text);
+        }
+        self.last = Some((entry, live));
+    }
+
+    /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.
+    fn adopt(&mut self, message: MessageView, entry: &Entry, live: &Live) {
+        let sent = Live { has_local_time: false, clocks: Clocks::default(), is_edited: false, ..live.clone() };
+        let view = View { id: message.id, entry, text: message.text, live: Some(&sent) };
+        self.drawn = adopt(&view.render(), &self.article);
+        if self.drawn.is_none() {
+            return self.begin_again();
+        }
+        let stretches = Stretches::of(entry);
+        for place in elements(&self.article, ".prose") {
+            let Some(prose) = stretches.find(&place.id()).filter(|prose| prose.is_complete) else { continue };
+            typeset(&place);
+            self.prose.insert(place.id(), DrawnProse { text: prose.text.to_owned(), is_complete: true, drawing: None });
+        }
+    }
+
+    fn begin_again(&mut self) {
+        self.article.set_text_content(None);
+        self.prose.clear();
+        self.slots.clear();
+        self.drawn = Some(Drawn::Element {
+            place: self.article.clone(),
+            tag: "article",
+            attributes: Vec::new(),
+            children: Vec::new(),
+        });
+    }
+
+    fn draw_prose(&mut self, view: View<'_>) {
+        let mut gone = std::mem::take(&mut self.prose);
+        let stretches = Stretches::of(view.entry);
+        for place in elements(&self.article, ".prose") {
+            let id = place.id();
+            let Some(prose) = stretches.find(&id) else { continue };
+            let known = gone.remove(&id);
+            let is_same =
+                known.as_ref().is_some_and(|known| known.is_complete == prose.is_complete && known.text == prose.text);
+            let drawn = match known {
+                Some(known) if is_same => known,
+                known => {
+                    let begin = || Drawing::begin(place.clone(), view.text.markdown_labels());
+                    let mut drawing = known.and_then(|known| known.drawing).unwrap_or_else(begin);
+                    drawing.draw(prose.text, prose.is_complete);
+                    let drawing = Some(drawing).filter(|_| !prose.is_complete);
+                    DrawnProse { text: prose.text.to_owned(), is_complete: prose.is_complete, drawing }
+                }
+            };
+            self.prose.insert(id, drawn);
+        }
+    }
+
+    /// Mounts what is missing in slots, and unmounts what is in none.
+    fn fill_slots(&mut self, message: MessageView) {
+        let mut gone = std::mem::take(&mut self.slots);
+        for place in elements(&self.article, ".slot") {
+            let Some(slot) = Slot::of_element(&place.id()) else { continue };
+            let mounted = match gone.remove(&slot) {
+                Some(mounted) if mounted.is_in(&place) => Some(mounted),
+                _ => {
+                    place.set_text_content(None);
+                    Mounted::new(&place, message, slot)
+                }
+            };
+            self.slots.extend(mounted.map(|mounted| (slot, mounted)));
+        }
+    }
+
+    /// Marks buttons that do nothing while a turn runs. They still take the focus, so that their reason is found.
+    fn mark_busy(&self, is_busy: bool, text: Language) {
+        for button in elements(&self.article, &format!("[{ACTION_WHEN_IDLE}]")) {
+            let title =
+                if is_busy { Some(text.wait_for_answer().to_owned()) } else { button.get_attribute("aria-label") };
+            let _ = match is_busy {
+                true => button.set_attribute("aria-disabled", "true"),
+                false => button.remove_attribute("aria-disabled"),
+            };
+            let _ = title.map(|title| button.set_attribute("title", &title));
+        }
+    }
+}
+
+/// Returns the elements in a message that match a selector, in order.
+fn elements(article: &Element, selector: &str) -> Vec<Element> {
+    let Ok(found) = article.query_selector_all(selector) else { return Vec::new() };
+    (0..found.length()).filter_map(|index| found.item(index)?.dyn_into().ok()).collect()
+}
+
+/// The message as a part of a view.
+pub(crate) struct MessagePart {
+    message: MessageView,
+    /// On the server, the message as HTML.
+    html: String,
+}
+
+impl From<MessageView> for MessagePart {
+    fn from(message: MessageView) -> Self {
+        Self { message, html: if browser::IS_HERE { String::new() } else { message.html() } }
+    }
+}
+
+/// The element of a message.
+pub(crate) struct MessageElement(Element);
+
+impl Render for MessagePart {
+    type State = MessageElement;
+
+    fn build(self) -> MessageElement {
+        MessageElement(self.message.build())
+    }
+
+    fn rebuild(self, state: &mut MessageElement) {
+        *state = self.build();
+    }
+}
+
+impl RenderHtml for MessagePart {
+    type AsyncOutput = Self;
+    type Owned = Self;
+
+    const MIN_LENGTH: usize = 0;
+
+    fn dry_resolve(&mut self) {}
+
+    async fn resolve(self) -> Self {
+        self
+    }
+
+    fn to_html_with_buf(
+        self,
+        html: &mut String,
+        position: &mut Position,
+        _escape: bool,
+        _mark_branches: bool,
+        _extra_attributes: Vec<AnyAttribute>,
+    ) {
+        html.push_str(&self.html);
+        *position = Position::NextChild;
+    }
+
+    /// Leptos' hydration, which this page does not use; see `app`.
+    fn hydrate<const FROM_SERVER: bool>(self, _cursor: &Cursor, _position: &PositionState) -> MessageElement {
+        self.build()
+    }
+
+    fn into_owned(self) -> Self {
+        self
+    }
+}
+
+impl AddAnyAttr for MessagePart {
+    type Output<New: Attribute> = Self;
+
+    fn add_any_attr<New: Attribute>(self, _attribute: New) -> Self {
+        self
+    }
+}
+
+impl Mountable for MessageElement {
+    fn unmount(&mut self) {
+        self.0.unmount();
+    }
+
+    fn mount(&mut self, parent: &Element, marker: Option<&web_sys::Node>) {
+        // The server's HTML stays where it is: to move it would lose what is selected in it.
+        if self.0.parent_element().as_ref() != Some(parent) {
+            self.0.mount(parent, marker);
+        }
+    }
+
+    fn insert_before_this(&self, child: &mut dyn Mountable) -> bool {
+        self.0.insert_before_this(child)
+    }
+
+    fn elements(&self) -> Vec<Element> {
+        vec![self.0.clone()]
     }
 }

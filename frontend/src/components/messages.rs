@@ -4,24 +4,43 @@ use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
 use crate::{
-    components::{each::Each, message::Message, question::UnstoredMessage, told_note::ToldNote},
+    components::{
+        each::Each,
+        message::{MessagePart, MessageView},
+        shown::Shown,
+    },
+    language::use_language,
     reactive::memo,
     session::Session,
 };
 
-/// The messages, and below them what the server has not confirmed yet.
+/// The messages, and below them the one that the server has not confirmed yet.
 #[component]
 pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl IntoView {
-    let told = memo(move |_| session.transcript.with(|transcript| transcript.told().cloned()));
+    let context = memo(move |_| session.transcript.with(|transcript| transcript.told().cloned()));
     let message = move |id| {
-        view! {
-            <ToldNote id told />
-            <Message id session />
-        }
+        let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
+        MessagePart::from(MessageView::new(id, shown, Some(context)))
     };
     view! {
         <Each each=move || ids.get() key=|id| *id children=message />
         {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
     }
     .into_any()
+}
+
+/// A message that the server has not confirmed yet.
+#[component]
+fn UnstoredMessage(content: String) -> impl IntoView {
+    let text = use_language();
+    let class = if crate::message::is_long(&content) { "bubble-text folded" } else { "bubble-text" };
+    view! {
+        <article class="message" data-role="user" data-status="sending">
+            <h2 class="visually-hidden">{text.you_said()}</h2>
+            <div class="bubble" dir="auto">
+                <div class=class>{tallybook_nodes::bounded_text(content)}</div>
+            </div>
+        </article>
+        <p class="thinking" role="status"><span class="spinner" aria-hidden="true"></span>{text.sending()}</p>
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
     browser,
     components::{
         load_button::LoadButton,
-        message::ShownMessage,
+        message::{MessagePart, MessageView},
         sheet_top::sheet_top,
         shown::{Played, Shown},
     },
@@ -194,7 +194,8 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
                 .into_any()
             }}
             <div class="playback-answer">
-                {move || has_answer.get().then(|| view! { <ShownMessage id=MessageId(-message.0) shown /> })}
+                // Another ID than that of the message on the page behind the sheet.
+                {move || has_answer.get().then(|| MessagePart::from(MessageView::new(MessageId(-message.0), shown, None)))}
             </div>
         </dialog>
     }

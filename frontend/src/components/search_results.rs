@@ -5,7 +5,7 @@ use leptos::{
     ev::{self, KeyboardEvent, MouseEvent},
     prelude::*,
 };
-use tallybook_markdown::bounded_marks;
+use tallybook_nodes::bounded;
 use tallybook_protocol::{Role, SearchHit};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
@@ -111,7 +111,7 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
     let title_class = if is_next { "visually-hidden" } else { "hit-title" };
     let href = permalink(goal.conversation, goal.message);
     let snippet = hit.snippet.iter().map(|part| {
-        let words = bounded_marks(&part.text).into_owned();
+        let words = bounded(&part.text).into_owned();
         if part.is_match { view! { <mark>{words}</mark> }.into_any() } else { words.into_any() }
     });
     let snippet: Vec<AnyView> = snippet.collect();
@@ -131,7 +131,7 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
     view! {
         <li>
             <a class="hit" href=href data-testid="search-hit" on:click=follow>
-                <span class=title_class>{bounded_marks(&hit.title).into_owned()}</span>
+                <span class=title_class>{bounded(&hit.title).into_owned()}</span>
                 <span class="hit-words" dir="auto">{snippet}</span>
                 <span class="hit-about">
                     <span class="hit-who">{who}</span>

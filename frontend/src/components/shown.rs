@@ -1,7 +1,7 @@
 //! What a message's components read, and what can be done with it.
 
 use leptos::prelude::*;
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::MessageId;
 
 use crate::{
     browser,
@@ -21,11 +21,6 @@ pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
 /// Reads something of a message.
 pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
     entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
-}
-
-/// How it stands with a message, by the name of that on the page.
-pub(crate) fn status(entry: OptionalEntry) -> &'static str {
-    entry.with(|entry| entry.as_ref().map_or(MessageStatus::Unknown, |entry| entry.status).as_str())
 }
 
 /// Has browsers lay out what the server drew of a message when it comes near, unless it may be in sight from the beginning: until it

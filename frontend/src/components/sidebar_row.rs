@@ -2,7 +2,7 @@
 //! the field that renames it.
 
 use leptos::{ev::MouseEvent, html, prelude::*};
-use tallybook_markdown::bounded_marks;
+use tallybook_nodes::bounded;
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
@@ -72,7 +72,7 @@ fn Shown(
 ) -> impl IntoView {
     let text = use_language();
     let uuid = item.with_untracked(|item| item.uuid);
-    let title = move || item.with(|item| bounded_marks(&item.title).into_owned());
+    let title = move || item.with(|item| bounded(&item.title).into_owned());
     let runs = memo(move |_| item.with(|item| item.running));
     let waits = memo(move |_| item.with(|item| item.awaiting_approval && !item.running));
     view! {
@@ -132,7 +132,7 @@ fn Choice(item: Memo<ConversationSummary>, list: ConversationList) -> impl IntoV
                     }
                 }
             />
-            <span class="conversation-title">{move || item.with(|item| bounded_marks(&item.title).into_owned())}</span>
+            <span class="conversation-title">{move || item.with(|item| bounded(&item.title).into_owned())}</span>
         </label>
     }
     .into_any()

@@ -2,6 +2,7 @@
 //! group has. Decoration: the words are elsewhere.
 
 use leptos::prelude::*;
+use tallybook_nodes::{Element, element};
 
 /// A bundle: four strokes and the one across them.
 const BUNDLE: usize = 5;
@@ -14,36 +15,54 @@ const BUNDLE_WIDTH: usize = 20;
 /// The mark of the product.
 #[component]
 pub(crate) fn Mark() -> impl IntoView {
-    marks(&[false; BUNDLE], "tally mark")
+    let strokes = (0..BUNDLE).map(Stroke::at);
+    let strokes =
+        strokes.map(|stroke| view! { <path class=stroke.is_across.then_some("strike") d=stroke.path /> }.into_any());
+    view! {
+        <svg class="tally mark" viewBox=view_box(BUNDLE) aria-hidden="true" focusable="false">
+            {strokes.collect_view()}
+        </svg>
+    }
+    .into_any()
 }
 
-/// One stroke for each that is counted, in another colour where it failed.
-pub(crate) fn tally(failures: &[bool]) -> AnyView {
-    marks(&failures[..failures.len().min(MAX_STROKES)], "tally")
+/// Draws one stroke for each thing that is counted, in another color if it failed.
+pub(crate) fn tally(failures: &[bool]) -> Element {
+    let mut drawing = element("svg")
+        .with("class", "tally")
+        .with("viewBox", view_box(failures.len().min(MAX_STROKES)))
+        .with("aria-hidden", "true")
+        .with("focusable", "false");
+    for (at, failed) in failures.iter().take(MAX_STROKES).enumerate() {
+        let stroke = Stroke::at(at);
+        let class = if *failed { Some("failed") } else { stroke.is_across.then_some("strike") };
+        drawing = drawing.with_child(element("path").with_some("class", class).with("d", stroke.path));
+    }
+    drawing
 }
 
-fn marks(strokes: &[bool], class: &'static str) -> AnyView {
-    let drawn = strokes.iter().enumerate().map(|(at, failed)| {
+/// One stroke of a tally.
+struct Stroke {
+    path: String,
+    /// `true` for the fifth, which crosses the four before it.
+    is_across: bool,
+}
+
+impl Stroke {
+    fn at(at: usize) -> Self {
         let left = at / BUNDLE * BUNDLE_WIDTH;
-        let across = at % BUNDLE == BUNDLE - 1;
-        let path = if across {
+        let is_across = at % BUNDLE == BUNDLE - 1;
+        let path = if is_across {
             format!("M{left} 12.5 {} 3.5", left + 16)
         } else {
             format!("M{} 2v12", left + 2 + at % BUNDLE * STEP)
         };
-        let class = match (failed, across) {
-            (true, _) => Some("failed"),
-            (false, true) => Some("strike"),
-            (false, false) => None,
-        };
-        view! { <path class=class d=path /> }
-    });
-    let last = strokes.len().max(1) - 1;
-    let width = last / BUNDLE * BUNDLE_WIDTH + if last % BUNDLE == BUNDLE - 1 { 16 } else { last % BUNDLE * STEP + 4 };
-    view! {
-        <svg class=class viewBox=format!("0 0 {width} 16") aria-hidden="true" focusable="false">
-            {drawn.collect_view()}
-        </svg>
+        Self { path, is_across }
     }
-    .into_any()
+}
+
+fn view_box(strokes: usize) -> String {
+    let last = strokes.max(1) - 1;
+    let width = last / BUNDLE * BUNDLE_WIDTH + if last % BUNDLE == BUNDLE - 1 { 16 } else { last % BUNDLE * STEP + 4 };
+    format!("0 0 {width} 16")
 }

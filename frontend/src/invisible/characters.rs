@@ -1,7 +1,7 @@
 //! Finds characters that a reader cannot see, or that change how the text around them reads. Ordinary emoji, and the joiners
 //! that Persian and Indic words need, are left alone.
 
-use tallybook_markdown::MAX_MARKS;
+use tallybook_nodes::MAX_MARKS;
 
 /// More combining marks on one character are written as codes: they would cover the lines around it.
 const MAX_STACKED: usize = 6;
@@ -61,7 +61,7 @@ impl Iterator for Characters<'_> {
             self.fine_until = at + flag.len();
         }
         self.stacked = if is_mark(c) { self.stacked + 1 } else { 0 };
-        self.marks = if tallybook_markdown::is_mark(c) { self.marks + 1 } else { 0 };
+        self.marks = if tallybook_nodes::is_mark(c) { self.marks + 1 } else { 0 };
         let after = rest[c.len_utf8()..].chars().next();
         let kind = if at < self.fine_until {
             None

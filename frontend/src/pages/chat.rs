@@ -150,7 +150,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             in_turn(move || {
                                 let (place, first) = content.try_update_value(Option::take).flatten().map_or_else(
                                     || (place_at(address), First::Asked),
-                                    |content| place_of(address, content, later_files, session),
+                                    |content| place_of(address, content, later_files),
                                 );
                                 outbox.release(address.uuid());
                                 let ways = ways(number, opened, became, navigation, outbox);
@@ -287,18 +287,13 @@ fn place_at(address: Address) -> Place {
 }
 
 /// Where a session begins whose content the server has sent.
-fn place_of(
-    address: Address,
-    content: Content,
-    later_files: Later,
-    session: RwSignal<Option<Session>>,
-) -> (Place, First) {
+fn place_of(address: Address, content: Content, later_files: Later) -> (Place, First) {
     match (content, address) {
         (Content::Conversation(Sent::Read(conversation)), _) => {
             (Place::Open(conversation.summary.uuid), First::Here(conversation))
         }
         (Content::Conversation(Sent::Unread { summary, json }), _) => {
-            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json, session)))
+            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json)))
         }
         (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), First::Asked),
         (Content::Missing, _) => (Place::Missing, First::Asked),

@@ -5,8 +5,6 @@ mod drawer;
 pub(crate) mod not_found;
 mod orders;
 #[cfg(feature = "ssr")]
-mod page_room;
-#[cfg(feature = "ssr")]
 pub(crate) mod played;
 #[cfg(feature = "ssr")]
 pub(crate) mod shared;

@@ -1,11 +1,12 @@
 //! An answer as it was at a moment of its making, drawn by the server for a page without scripts.
 
-use leptos::prelude::*;
+use tallybook_nodes::{element, write_html};
 use tallybook_protocol::PlayedEvent;
 
-use super::{page_room::PageRoom, shared::answer_view};
+use super::shared::printed;
 use crate::{
     language::Language,
+    message::{Room, write_printed},
     playback::{Recording, Scene},
 };
 
@@ -31,14 +32,14 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
     let happened = recording.happened(at_ms);
     let mut scene = Scene::default();
     scene.go_to(&recording, happened);
-    let html = Owner::new().with(|| {
-        provide_context(language);
-        let Some(entry) = scene.answer() else { return String::new() };
-        let room = PageRoom::default();
-        let html = answer_view(&entry, &room, language).to_html();
-        let rest = room.is_exceeded().then(|| view! { <p class="note">{language.text_left_out()}</p> });
-        html + &rest.to_html()
-    });
+    let (mut html, mut room) = (String::new(), Room::default());
+    if let Some(entry) = scene.answer() {
+        write_printed(printed(&entry, language), &mut room, &mut html);
+    }
+    if room.is_exceeded() {
+        let rest = element("p").with("class", "note").with_text(language.text_left_out());
+        write_html(&[rest.into()], &mut html);
+    }
     PlayedAnswer {
         html,
         at_ms,

@@ -203,6 +203,11 @@ impl Session {
         self.busy.get()
     }
 
+    /// The same, not tracked.
+    pub(crate) fn busy_untracked(&self) -> bool {
+        self.busy.get_untracked()
+    }
+
     /// The last answer that is known and how far it is. Not tracked: what is drawn follows a frame later, in a hidden tab not at all.
     pub(crate) fn last_answer(self) -> Option<Answer> {
         self.state.try_with_value(|state| {

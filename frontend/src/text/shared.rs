@@ -1,4 +1,5 @@
-//! What the page says that a link to a shared conversation shows, which the server draws.
+//! Texts of a shared conversation, which only the server writes.
+#![cfg_attr(not(feature = "ssr"), allow(dead_code, reason = "only the server writes these texts"))]
 
 use crate::language::Language;
 

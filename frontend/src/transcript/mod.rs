@@ -1,7 +1,9 @@
-//! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively. The server's
-//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, its plan
-//! in `plan` and `step_state`, what of the answer stands in which step in `layout`, how it is cut into pieces in `segments`, where a
-//! piece is found in `places`, how finished items fold together in `groups`, what is open in `toggles`.
+//! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively.
+//!
+//! - `fold` applies the server's events.
+//! - `entry` is a message; `item`, `call` and `thought` are what is in its text; `plan` and `step_state` are its plan.
+//! - `layout` says which part of an answer belongs to which step of a plan, and `segments` cuts it into pieces.
+//! - `groups` folds finished items together; `toggles` is what the user opened.
 
 mod call;
 mod consent;
@@ -10,7 +12,6 @@ mod fold;
 mod groups;
 mod item;
 mod layout;
-mod places;
 mod plan;
 mod progress;
 mod segments;
@@ -26,7 +27,6 @@ pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
-pub(crate) use places::Places;
 pub use progress::Progress;
 pub use segments::Segment;
 pub use step_state::StepState;

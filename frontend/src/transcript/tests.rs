@@ -5,7 +5,6 @@ mod branches;
 mod consent;
 mod cut_texts;
 mod earlier;
-mod places;
 mod planned;
 mod turns;
 

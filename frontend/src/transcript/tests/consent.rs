@@ -7,7 +7,7 @@ use tallybook_protocol::{
 };
 
 use super::{
-    super::{Call, Places, Segment, Transcript, fold, lines},
+    super::{Call, Segment, Transcript, fold, lines},
     call_end, call_of, call_start, delta, folded, snapshot, start, stored_call,
 };
 
@@ -176,8 +176,8 @@ fn a_call_that_waits_never_folds() {
     let calls = [stored_call(99, 0, true), waiting(100), stored_call(101, 0, true)];
     let transcript = folded([start(1), paused(calls.to_vec())]);
     let entry = transcript.entries().last().unwrap();
-    let Some(Segment::Items(keys)) = entry.segments().into_iter().next() else { panic!("{entry:?}") };
-    let run = Places::of(entry).run(keys[0], entry);
+    assert!(matches!(entry.segments()[..], [Segment::Items(_)]), "{entry:?}");
+    let run: Vec<_> = entry.items.iter().collect();
     assert_eq!(lines(&run).len(), 3, "no group stands around it");
 }
 

@@ -1,0 +1,141 @@
+//! What happens when something in a message is pressed. The element that was pressed names its action in `data-action`.
+
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::{MessageId, PlanStepId, ToolCallId};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, MouseEvent};
+
+use super::MessageView;
+use crate::{
+    browser,
+    components::{
+        composer::{go_on_writing, leave_button},
+        copy, explanation,
+        shown::{Played, Used, read},
+        usage_sheet::UsageOf,
+    },
+    goal::element_id,
+    message::{Copied, WayOn},
+    session::{Edited, Phase, Place, Session, Step},
+    transcript::ItemKey,
+};
+
+impl MessageView {
+    /// Carries out what was pressed.
+    pub(super) fn press(self, event: &MouseEvent) {
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let pressed = target.and_then(|target| target.closest("[data-action]").ok().flatten());
+        let Some(pressed) = pressed else { return copy::on_click(event) };
+        let key = pressed.get_attribute("data-key").unwrap_or_default();
+        let open = pressed.get_attribute("aria-expanded").as_deref() != Some("true");
+        match pressed.get_attribute("data-action").unwrap_or_default().as_str() {
+            "toggle-item" => self.toggle_item(&key, open),
+            "toggle-group" => self.toggle_group(&key, open),
+            "toggle-step" => self.toggle_step(&key, open),
+            "fold" => self.is_unfolded.set(open),
+            "copy-answer" => self.copy(Copied::Answer),
+            "copy-link" => self.copy(Copied::Link),
+            action => {
+                if let Some(session) = self.shown.session {
+                    self.act(session, action);
+                }
+            }
+        }
+    }
+
+    fn toggle_item(self, key: &str, open: bool) {
+        if let Some(key) = parse_key(key) {
+            self.toggles.update(|toggles| toggles.set(self.shown.expand_all.get_untracked(), key, open));
+        }
+    }
+
+    fn toggle_group(self, first: &str, open: bool) {
+        let Some(first) = parse_key(first) else { return };
+        self.opened_groups.update(|opened| {
+            opened.insert(first);
+        });
+        self.toggles.update(|toggles| toggles.set_group(self.shown.expand_all.get_untracked(), &[first], open));
+    }
+
+    fn toggle_step(self, step: &str, open: bool) {
+        let Ok(step) = step.parse().map(PlanStepId) else { return };
+        self.toggles.update(|toggles| toggles.set_step(self.shown.expand_all.get_untracked(), step, open));
+    }
+
+    fn copy(self, copied: Copied) {
+        let content = match copied {
+            Copied::Answer => untrack(|| read(self.shown.entry, |entry| entry.answer().to_owned())),
+            Copied::Link => browser::address_of(&element_id(self.id)),
+        };
+        spawn_local(async move {
+            if browser::copy(&content).await.is_ok() {
+                self.show_copied(copied);
+            }
+        });
+    }
+
+    /// Does what needs a session. Most of it does nothing while a turn runs.
+    fn act(self, session: Session, action: &str) {
+        let id = self.id;
+        let is_idle = session.phase.get_untracked() == Phase::Idle;
+        match action {
+            "stop" => {
+                session.stop();
+                leave_button();
+            }
+            "usage" => self.show_usage(session),
+            "older-version" => self.step(session, Step::Older),
+            "newer-version" => self.step(session, Step::Newer),
+            "continue" => self.go_on(session, WayOn::Continue),
+            "retry" => self.go_on(session, WayOn::Retry),
+            "ask-for-rest" => self.go_on(session, WayOn::AskForRest),
+            _ if !is_idle => {}
+            "regenerate" => {
+                session.regenerate(id);
+                go_on_writing();
+            }
+            "explain" => explanation::ask(session, id, self.explanation, self.text),
+            "play-again" => self.play(),
+            "edit" => {
+                let text = untrack(|| read(self.shown.entry, |entry| entry.text.clone()));
+                session.begin_edit(Some(Edited { id, text, is_changed: false }));
+            }
+            _ => {}
+        }
+    }
+
+    fn go_on(self, session: Session, way_on: WayOn) {
+        match way_on {
+            WayOn::Continue => session.continue_turn(),
+            WayOn::Retry => session.regenerate(self.id),
+            WayOn::AskForRest => session.send(self.text.rest_please()),
+        }
+        go_on_writing();
+    }
+
+    fn step(self, session: Session, step: Step) {
+        let siblings = untrack(|| read(self.shown.entry, |entry| entry.siblings.clone()));
+        session.step(self.id, &siblings, step);
+    }
+
+    fn show_usage(self, session: Session) {
+        if let (Place::Open(conversation), Some(Used(shown))) = (session.place.get_untracked(), self.used) {
+            shown.set(Some(UsageOf { conversation, message: Some(self.id) }));
+        }
+    }
+
+    fn play(self) {
+        if let Some(Played(played)) = self.played {
+            played.set(Some(self.id));
+        }
+    }
+}
+
+/// Returns the item that an element's ID names, as `call-12` or `thought-5-1`.
+fn parse_key(key: &str) -> Option<ItemKey> {
+    if let Some(id) = key.strip_prefix("call-") {
+        return Some(ItemKey::Call(ToolCallId(id.parse().ok()?)));
+    }
+    let (message, step) = key.strip_prefix("thought-")?.split_once('-')?;
+    Some(ItemKey::Thought(MessageId(message.parse().ok()?), step.parse().ok()?))
+}

@@ -1,0 +1,105 @@
+//! What runs in a message, and for how long. A count of seconds begins when the page first sees that something runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tallybook_protocol::{MessageStatus, PlanStepId, ToolCallId, ToolCallStatus};
+
+use super::ending;
+use crate::{
+    transcript::{Entry, Item, ItemKey, StepState},
+    waiting::Waiting,
+};
+
+/// Something that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Clock {
+    /// A tool call.
+    Call(ToolCallId),
+    /// A model's reasoning.
+    Reasoning(ItemKey),
+    /// A step of the plan.
+    Step(PlanStepId),
+    /// Nothing of the answer, or of this step of its plan, comes.
+    Silence(Option<PlanStepId>),
+}
+
+/// When each thing that runs began, in milliseconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clocks {
+    now_ms: i64,
+    since: BTreeMap<Clock, i64>,
+    /// Calls that were not over when they were first seen. Their end is announced.
+    watched: BTreeSet<ToolCallId>,
+    /// What the answer waits for, and since when.
+    waiting: Option<(Waiting, i64)>,
+}
+
+impl Clocks {
+    /// Takes account of what runs at `now_ms`.
+    pub(crate) fn update(&mut self, entry: &Entry, now_ms: i64) {
+        let running = running(entry);
+        self.since.retain(|clock, _| running.contains(clock));
+        for clock in running {
+            self.since.entry(clock).or_insert(now_ms);
+        }
+        self.watched.extend(entry.calls().filter(|call| !call.is_over()).map(|call| call.id));
+        let waiting = Waiting::of(entry.activity.as_ref());
+        if self.waiting.as_ref().is_none_or(|(before, _)| *before != waiting) {
+            self.waiting = Some((waiting, now_ms));
+        }
+        self.now_ms = now_ms;
+    }
+
+    /// Returns the milliseconds from `now_ms` until one of the counts of seconds changes; `None` if nothing runs.
+    pub(crate) fn next_change_ms(&self, now_ms: i64) -> Option<u64> {
+        let waiting = self.waiting.as_ref().map(|(_, since)| *since).filter(|_| !self.since.is_empty());
+        let begins = self.since.values().copied().chain(waiting);
+        let left = begins.map(|since| 1000 - now_ms.saturating_sub(since).max(0) % 1000).min()?;
+        u64::try_from(left).ok()
+    }
+
+    /// Returns `true` if a call was not over when it was first seen.
+    pub(super) fn is_watched(&self, id: ToolCallId) -> bool {
+        self.watched.contains(&id)
+    }
+
+    /// Returns the seconds for which something runs; 0 if it does not.
+    pub(super) fn seconds(&self, clock: Clock) -> u64 {
+        self.since.get(&clock).map_or(0, |since| self.seconds_since(*since))
+    }
+
+    /// Returns the seconds for which the answer has waited for what it waits for now.
+    pub(super) fn waiting_seconds(&self) -> u64 {
+        self.waiting.as_ref().map_or(0, |(_, since)| self.seconds_since(*since))
+    }
+
+    fn seconds_since(&self, since: i64) -> u64 {
+        u64::try_from(self.now_ms.saturating_sub(since) / 1000).unwrap_or_default()
+    }
+}
+
+fn running(entry: &Entry) -> Vec<Clock> {
+    let runs = |item: &Item| match item {
+        Item::Call(call) => {
+            let runs = call.status == ToolCallStatus::Pending && entry.status != MessageStatus::AwaitingApproval;
+            runs.then_some(Clock::Call(call.id))
+        }
+        Item::Thought(thought) => (!thought.is_over).then_some(Clock::Reasoning(item.key())),
+    };
+    let mut clocks: Vec<Clock> = entry.items.iter().filter_map(runs).collect();
+    if let Some(step) = entry.step_at_work() {
+        clocks.push(Clock::Step(step.step_id));
+        clocks.extend(
+            ending::is_silent(entry, &entry.segments_of(step.step_id)).then_some(Clock::Silence(Some(step.step_id))),
+        );
+    } else if entry.is_streaming() && ending::is_silent(entry, &entry.segments()) {
+        clocks.push(Clock::Silence(None));
+    }
+    debug_assert!(entry.plan.is_some() || !clocks.iter().any(|clock| matches!(clock, Clock::Step(_))));
+    clocks
+}
+
+/// Returns `true` if a step is being worked on.
+pub(super) fn is_working(state: StepState) -> bool {
+    state == StepState::Working
+}

@@ -1,0 +1,147 @@
+//! The line below a message: its versions, what can be done with it, when it was written, and for an answer its model and
+//! usage.
+
+use tallybook_nodes::{Element, Node};
+use tallybook_protocol::{MessageId, MessageStatus};
+
+use super::{
+    Live, Slot, View,
+    parts::{element, icon, slot, span, time},
+};
+use crate::{components::icon::Icon, session::Step, transcript::Entry};
+
+/// Marks buttons that do nothing while a turn runs. The page then says why in their title; they still take the focus.
+pub(crate) const ACTION_WHEN_IDLE: &str = "data-when-idle";
+
+/// Something that was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// The text of an answer.
+    Answer,
+    /// The address of a message.
+    Link,
+}
+
+/// Renders the line below an answer. It is empty while the answer is written, so that nothing moves at its end.
+pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
+    let (entry, text) = (view.entry, view.text);
+    let footer = element("footer").with("class", "message-foot");
+    if entry.is_streaming() {
+        return footer;
+    }
+    // After a failure there is one thing to do.
+    let has_failed = entry.status == MessageStatus::Failed && live.way_on.is_some();
+    let has_calls = entry.calls().next().is_some();
+    let author = entry.author.as_ref().map(|(provider, model)| {
+        if live.has_models {
+            slot(view, Slot::Author)
+        } else {
+            let title = text.model(provider, model);
+            span("author", model.as_str()).with("data-testid", "author").with("title", title)
+        }
+    });
+    let usage = entry.usage.map(|usage| {
+        if !live.has_actions {
+            return span("usage", text.usage(usage)).with("data-testid", "usage");
+        }
+        element("button")
+            .with("type", "button")
+            .with("class", "button quiet small usage")
+            .with("data-testid", "usage")
+            .with("data-action", "usage")
+            .with("title", text.usage_show())
+            .with_text(text.usage(usage))
+    });
+    let footer = footer
+        .with_child_if_any(live.has_actions.then(|| versions(view)).flatten())
+        .with_child_if_any((!entry.text.is_empty()).then(|| copy(view, live, Copied::Answer)));
+    let footer = if live.has_actions {
+        footer
+            .with_child(copy(view, live, Copied::Link))
+            .with_child_if_any((!has_failed).then(|| when_idle("regenerate", Icon::Again, text.regenerate())))
+            .with_child_if_any(has_calls.then(|| when_idle("explain", Icon::Speech, text.explain())))
+            .with_child(when_idle("play-again", Icon::Play, text.playback()))
+    } else {
+        footer
+    };
+    footer.with_child_if_any(author).with_child_if_any(usage).with_child(when(view, live))
+}
+
+/// Renders the button that copies something, or says that it did.
+fn copy(view: View<'_>, live: &Live, copied: Copied) -> Element {
+    let text = view.text;
+    let (name, sign, label) = match copied {
+        Copied::Answer => ("copy-answer", Icon::Copy, text.copy_answer()),
+        Copied::Link => ("copy-link", Icon::Link, text.copy_link()),
+    };
+    let is_copied = live.copied == Some(copied);
+    let (sign, label) = if is_copied { (Icon::Check, text.copied()) } else { (sign, label) };
+    button(name, sign, label)
+}
+
+/// Renders the line below the user's own message.
+pub(super) fn of_question(view: View<'_>, live: &Live) -> Element {
+    let text = view.text;
+    element("footer")
+        .with("class", "message-foot")
+        .with_child(when(view, live))
+        .with_child_if_any(versions(view))
+        .with_child(copy(view, live, Copied::Link))
+        .with_child(when_idle("edit", Icon::Pencil, text.edit()))
+}
+
+/// Renders when a message was complete, or sent. One that was heard as it happened, happened then.
+fn when(view: View<'_>, live: &Live) -> Element {
+    let ms = view.entry.at_ms.unwrap_or(live.heard_ms);
+    element("span").with("class", "when").with_child_if_any(time(view, ms))
+}
+
+fn button(name: &'static str, sign: Icon, label: &'static str) -> Element {
+    element("button")
+        .with("type", "button")
+        .with("class", "button icon-only quiet small")
+        .with("data-testid", name)
+        .with("data-action", name)
+        .with("aria-label", label)
+        .with("title", label)
+        .with_child(icon(sign))
+}
+
+fn when_idle(name: &'static str, sign: Icon, label: &'static str) -> Element {
+    button(name, sign, label).with(ACTION_WHEN_IDLE, "")
+}
+
+/// Renders which of how many versions is shown, and the buttons that lead to the others; `None` if there is one version.
+fn versions(view: View<'_>) -> Option<Element> {
+    let Entry { id, siblings, .. } = view.entry;
+    let at = siblings.iter().position(|sibling| sibling == id)?;
+    let text = view.text;
+    let step = |step: Step, label: &'static str| version_button(step, label, *id, step.from(at, siblings).is_none());
+    let group = element("span")
+        .with("class", "versions")
+        .with("role", "group")
+        .with("aria-label", text.versions())
+        .with_child(step(Step::Older, text.older_version()))
+        .with_child(element("span").with("data-testid", "version").with_text(format!("{}/{}", at + 1, siblings.len())))
+        .with_child(step(Step::Newer, text.newer_version()));
+    Some(group)
+}
+
+fn version_button(step: Step, label: &'static str, id: MessageId, is_last: bool) -> Node {
+    let class = match step {
+        Step::Older => "button icon-only quiet small older",
+        Step::Newer => "button icon-only quiet small",
+    };
+    element("button")
+        .with("type", "button")
+        .with("class", class)
+        .with("id", step.button(id))
+        .with("data-testid", step.name())
+        .with("data-action", step.name())
+        .with("aria-label", label)
+        .with("title", label)
+        .with_mark("disabled", is_last)
+        .with(ACTION_WHEN_IDLE, "")
+        .with_child(icon(Icon::Chevron))
+        .into()
+}

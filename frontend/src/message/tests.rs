@@ -1,0 +1,150 @@
+//! Messages as HTML: what is shown of them, and with what state.
+
+use std::sync::Arc;
+
+use tallybook_nodes::write_html;
+use tallybook_protocol::{
+    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStart, MessageStatus, ToolCall, ToolCallId, ToolCallStatus,
+    Usage,
+};
+
+use super::{Live, View};
+use crate::{
+    language::Language,
+    transcript::{Entry, ItemKey, Transcript, fold},
+};
+
+fn html(entry: &Entry, live: Option<&Live>) -> String {
+    let mut html = String::new();
+    let view = View { id: entry.id, entry, text: Language::English, live };
+    write_html(&[view.render().into()], &mut html);
+    html
+}
+
+fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
+    let mut end = MessageEnd {
+        assistant_message_id: MessageId(2),
+        content: "It is 3.".to_owned(),
+        tool_calls: Vec::new(),
+        reasoning: Vec::new(),
+        plan: None,
+        status: MessageStatus::Complete,
+        error: None,
+        error_code: None,
+        stop_reason: None,
+        usage: Usage::default(),
+        provider: None,
+        model: None,
+        mode: AnswerMode::React,
+        told: None,
+    };
+    change(&mut end);
+    let start = MessageStart {
+        user_message_id: MessageId(1),
+        assistant_message_id: MessageId(2),
+        conversation_id: uuid::Uuid::nil(),
+        content: "What is 1 + 2?".to_owned(),
+        parent_id: None,
+        user_siblings: vec![MessageId(1), MessageId(3)],
+        assistant_siblings: Vec::new(),
+        provider: None,
+        model: None,
+    };
+    let mut transcript = Transcript::default();
+    fold(&mut transcript, ChatEvent::MessageStart(start));
+    fold(&mut transcript, ChatEvent::MessageEnd(end));
+    transcript.entries().to_vec()
+}
+
+fn call(id: i64) -> ToolCall {
+    ToolCall {
+        tool_call_id: ToolCallId(id),
+        tool_name: "add".to_owned(),
+        input: tallybook_protocol::RawJson::from_text(r#"{"a":1,"b":2}"#),
+        input_bytes: None,
+        offset: 0,
+        status: ToolCallStatus::Success,
+        output: Some("3".to_owned()),
+        output_bytes: None,
+        error: None,
+        error_type: None,
+        truncated: false,
+        duration_ms: Some(4),
+        started_at: chrono::DateTime::UNIX_EPOCH,
+        proposed_input: None,
+        reviews: Vec::new(),
+        decision: None,
+    }
+}
+
+#[test]
+fn a_message_outside_of_a_conversation_offers_nothing_but_to_copy_it() {
+    let entries = conversation(|end| end.status = MessageStatus::Stopped);
+    let live = Live::default();
+    let html: String = entries.iter().map(|entry| html(entry, Some(&live))).collect();
+    assert!(html.contains("What is 1 + 2?") && html.contains("copy-answer"), "{html}");
+    for action in ["regenerate", "edit", "continue", "older-version", "copy-link", "play-again"] {
+        assert!(!html.contains(&format!("data-action=\"{action}\"")), "{action} in {html}");
+    }
+}
+
+#[test]
+fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
+    let entries = conversation(|end| end.tool_calls = vec![call(7)]);
+    let live = Live { has_actions: true, ..Live::default() };
+    let [question, answer] = [0, 1].map(|at| html(&entries[at], Some(&live)));
+    for action in ["edit", "copy-link", "older-version", "newer-version"] {
+        assert!(question.contains(&format!("data-action=\"{action}\"")), "{action} in {question}");
+    }
+    assert!(question.contains("1/2"), "{question}");
+    for action in ["copy-answer", "copy-link", "regenerate", "explain", "play-again", "usage", "toggle-item"] {
+        assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
+    }
+    assert!(!answer.contains("older-version"), "there is one version: {answer}");
+}
+
+#[test]
+fn calls_are_closed_until_they_are_opened_and_finished_ones_fold() {
+    let entries = conversation(|end| end.tool_calls = vec![call(7), call(8)]);
+    let mut live = Live::default();
+    let closed = html(&entries[1], Some(&live));
+    assert!(closed.contains("data-testid=\"tool-group\"") && closed.contains("2 tool calls"), "{closed}");
+    assert!(
+        !closed.contains("data-testid=\"tool-call\""),
+        "no call of a group that was never opened is drawn: {closed}"
+    );
+    let [first, second] = [7, 8].map(|id| ItemKey::Call(ToolCallId(id)));
+    live.toggles.set_group(live.expand_all, &[first, second], true);
+    let opened = html(&entries[1], Some(&live));
+    assert_eq!(opened.matches("data-testid=\"tool-call\"").count(), 2, "{opened}");
+    assert!(!opened.contains("details-7"), "{opened}");
+    live.toggles.set(live.expand_all, first, true);
+    assert!(html(&entries[1], Some(&live)).contains("id=\"slot-2-details-7\""));
+    // Closed again, the calls stay in the document, hidden.
+    live.opened_groups.insert(first);
+    live.toggles.set_group(live.expand_all, &[first], false);
+    let closed = html(&entries[1], Some(&live));
+    assert_eq!((closed.matches("data-testid=\"tool-call\"").count(), closed.matches("hidden=\"\"").count()), (2, 2));
+}
+
+#[test]
+fn a_page_without_scripts_has_details_and_no_buttons() {
+    let entries = conversation(|end| end.tool_calls = vec![call(7)]);
+    let answer = html(&entries[1], None);
+    assert!(
+        answer.contains("<details class=\"tool\" id=\"call-7\"></details>") && !answer.contains("<button"),
+        "{answer}"
+    );
+    let mut printed = String::new();
+    let view = View { id: MessageId(2), entry: &entries[1], text: Language::English, live: None };
+    super::write_printed(view, &mut super::Room::default(), &mut printed);
+    assert!(printed.contains("<summary") && printed.contains("It is 3.") && printed.contains("\"a\""), "{printed}");
+}
+
+#[test]
+fn what_is_written_in_a_message_is_text() {
+    let mut entry = (*conversation(|_| {})[0]).clone();
+    "<b>\"&".clone_into(&mut entry.text);
+    let shown = html(&entry, Some(&Live::default()));
+    assert!(shown.contains("&lt;b&gt;") && !shown.contains("<b>"), "{shown}");
+}
