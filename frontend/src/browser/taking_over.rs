@@ -79,7 +79,9 @@ impl TakingOver {
         for (area, top) in scrolled {
             set_scroll_top(&new, area, top);
         }
-        selected.map(SelectedText::restore);
+        if let Some(selected) = selected {
+            selected.restore();
+        }
         if let Some(focused) = focused {
             if focused.is_connected() {
                 focus_in_place(focused.unchecked_ref());

@@ -7,13 +7,14 @@ mod slots;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Deref,
     sync::Arc,
     time::Duration,
 };
 
 use leptos::{
     prelude::*,
-    reactive::owner::Owner,
+    reactive::owner::{Owner, WeakOwner},
     tachys::{
         html::attribute::{Attribute, any_attribute::AnyAttribute},
         hydration::Cursor,
@@ -47,8 +48,11 @@ use crate::{
 const COPIED_FOR: Duration = Duration::from_secs(2);
 
 /// A message of the page: its state, and its place in the document.
-#[derive(Clone, Copy)]
-pub(crate) struct MessageView {
+#[derive(Clone)]
+pub(crate) struct MessageView(Arc<State>);
+
+/// State of a message.
+pub(crate) struct State {
     id: MessageId,
     shown: Shown,
     text: Language,
@@ -69,7 +73,16 @@ pub(crate) struct MessageView {
     seconds: RwSignal<u32>,
     is_counting: StoredValue<bool>,
     place: StoredValue<Option<SendWrapper<Placed>>>,
-    owner: StoredValue<Option<Owner>>,
+    /// Owner of what is mounted in slots.
+    owner: Option<WeakOwner>,
+}
+
+impl Deref for MessageView {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
 }
 
 /// A message in the document.
@@ -102,7 +115,7 @@ impl MessageView {
             let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
             (last == Some(id) && !session.is_busy()).then_some(offered)
         });
-        let message = Self {
+        let message = Self(Arc::new(State {
             id,
             shown,
             text: use_language(),
@@ -121,24 +134,28 @@ impl MessageView {
             seconds: RwSignal::new(0),
             is_counting: StoredValue::new(false),
             place: StoredValue::new(None),
-            owner: StoredValue::new(Owner::current()),
-        };
+            owner: Owner::current().map(|owner| owner.downgrade()),
+        }));
         // Effects run in a browser only.
-        effect(move || message.draw());
+        let drawn = message.clone();
+        effect(move || drawn.draw());
         if let Some(session) = session {
+            let message = message.clone();
             effect(move || {
                 let is_busy = session.is_busy();
-                message
-                    .place
-                    .with_value(|placed| placed.as_ref().map(|placed| placed.mark_busy(is_busy, message.text)));
+                message.place.with_value(|placed| {
+                    if let Some(placed) = placed {
+                        placed.mark_busy(is_busy, message.text);
+                    }
+                });
             });
         }
         message
     }
 
     /// Returns what the message is shown with now. Tracked.
-    fn live(self) -> Live {
-        let Self { shown, models, .. } = self;
+    fn live(&self) -> Live {
+        let State { shown, models, .. } = **self;
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == self.id);
         Live {
             has_actions: shown.session.is_some(),
@@ -149,7 +166,7 @@ impl MessageView {
             is_edited: self.is_edited.get(),
             way_on: self.way_on.get(),
             is_stopping: shown.session.is_some_and(|session| session.stopping.get()),
-            has_models: shown.session.is_some() && models.is_some_and(|models| models.is_choice()),
+            has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
             is_explained: self.explanation.with(Option::is_some),
             copied: self.copied.get(),
             context,
@@ -160,7 +177,7 @@ impl MessageView {
     }
 
     /// Updates the document to what the message is now.
-    fn draw(self) {
+    fn draw(&self) {
         self.seconds.track();
         let Some(entry) = self.shown.entry.get() else { return };
         let live = self.live();
@@ -177,56 +194,47 @@ impl MessageView {
     }
 
     /// Returns the time until a count of seconds in the message changes.
-    fn next_change(self) -> Option<Duration> {
+    fn next_change(&self) -> Option<Duration> {
         let next = |placed: &Option<SendWrapper<Placed>>| placed.as_ref()?.clocks.next_change_ms(browser::now());
         // The message may be gone by now.
         self.place.try_with_value(next).flatten().map(Duration::from_millis)
     }
 
     /// Draws whenever a count of seconds changes, while something in the message runs.
-    fn count(self) {
+    fn count(&self) {
         self.is_counting.set_value(true);
+        let message = self.clone();
         spawn_local(async move {
-            while let Some(left) = self.next_change() {
+            while let Some(left) = message.next_change() {
                 browser::sleep(left).await;
-                self.seconds.try_update(|seconds| *seconds = seconds.wrapping_add(1));
+                message.seconds.try_update(|seconds| *seconds = seconds.wrapping_add(1));
             }
-            self.is_counting.try_set_value(false);
+            message.is_counting.try_set_value(false);
         });
     }
 
     /// Says for a moment that something was copied.
-    fn show_copied(self, copied: Copied) {
-        spawn_local(async move {
-            if self.copied.try_set(Some(copied)).is_none() {
-                browser::sleep(COPIED_FOR).await;
-                self.copied.try_set(None);
-            }
-        });
+    async fn show_copied(&self, copied: Copied) {
+        // The message may be gone by now.
+        if self.copied.try_set(Some(copied)).is_none() {
+            browser::sleep(COPIED_FOR).await;
+            self.copied.try_set(None);
+        }
     }
 
     /// Puts the message into the document: as the server wrote it if it did, else as it is known.
     #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
-    fn build(self) -> Element {
-        let hear = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| self.press(&event));
-        let (article, drawn) = match browser::adopt_drawn(&element_id(self.id)) {
-            Some(article) => (article, None),
-            None => {
-                let article = document().create_element("article").expect("views are built in a browser only");
-                let drawn = Drawn::Element {
-                    place: article.clone(),
-                    tag: "article",
-                    attributes: Vec::new(),
-                    children: Vec::new(),
-                };
-                (article, Some(drawn))
-            }
-        };
+    fn build(&self) -> Element {
+        let message = self.clone();
+        let hear = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| message.press(&event));
+        let adopted = browser::adopt_drawn(&element_id(self.id));
+        let is_new = adopted.is_none();
+        let article =
+            adopted.unwrap_or_else(|| document().create_element("article").expect("views are built in a browser only"));
         let _ = article.add_event_listener_with_callback("click", hear.as_ref().unchecked_ref());
-        let is_new = drawn.is_some();
         let placed = Placed {
             article: article.clone(),
-            drawn,
+            drawn: is_new.then(|| empty(&article)),
             last: None,
             clocks: Clocks::default(),
             prose: BTreeMap::new(),
@@ -245,14 +253,14 @@ impl MessageView {
     }
 
     /// Returns the message as the server writes it.
-    fn html(self) -> String {
+    fn html(&self) -> String {
         let mut html = String::new();
         if let Some(entry) = self.shown.entry.get_untracked() {
             let live = untrack(|| self.live());
             let near = drawn_when_near(self.id, self.shown.session);
             let view = View { id: self.id, entry: &entry, text: self.text, live: Some(&live) };
             write_html(view, near, &mut html, &mut |slot| {
-                self.slot_view(slot).map(|view| view.to_html()).unwrap_or_default()
+                self.slot_view(slot).map(RenderHtml::to_html).unwrap_or_default()
             });
         }
         html
@@ -260,7 +268,7 @@ impl MessageView {
 }
 
 impl Placed {
-    fn draw(&mut self, message: MessageView, entry: Arc<Entry>, live: Live) {
+    fn draw(&mut self, message: &MessageView, entry: Arc<Entry>, live: Live) {
         if self.last.as_ref().is_some_and(|(before, was)| Arc::ptr_eq(before, &entry) && *was == live) {
             return;
         }
@@ -285,7 +293,7 @@ impl Placed {
     }
 
     /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.
-    fn adopt(&mut self, message: MessageView, entry: &Entry, live: &Live) {
+    fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live { has_local_time: false, clocks: Clocks::default(), is_edited: false, ..live.clone() };
         let view = View { id: message.id, entry, text: message.text, live: Some(&sent) };
         self.drawn = adopt(&view.render(), &self.article);
@@ -304,12 +312,7 @@ impl Placed {
         self.article.set_text_content(None);
         self.prose.clear();
         self.slots.clear();
-        self.drawn = Some(Drawn::Element {
-            place: self.article.clone(),
-            tag: "article",
-            attributes: Vec::new(),
-            children: Vec::new(),
-        });
+        self.drawn = Some(empty(&self.article));
     }
 
     fn draw_prose(&mut self, view: View<'_>) {
@@ -336,7 +339,7 @@ impl Placed {
     }
 
     /// Mounts what is missing in slots, and unmounts what is in none.
-    fn fill_slots(&mut self, message: MessageView) {
+    fn fill_slots(&mut self, message: &MessageView) {
         let mut gone = std::mem::take(&mut self.slots);
         for place in elements(&self.article, ".slot") {
             let Some(slot) = Slot::of_element(&place.id()) else { continue };
@@ -356,13 +359,19 @@ impl Placed {
         for button in elements(&self.article, &format!("[{ACTION_WHEN_IDLE}]")) {
             let title =
                 if is_busy { Some(text.wait_for_answer().to_owned()) } else { button.get_attribute("aria-label") };
-            let _ = match is_busy {
-                true => button.set_attribute("aria-disabled", "true"),
-                false => button.remove_attribute("aria-disabled"),
+            let _ = if is_busy {
+                button.set_attribute("aria-disabled", "true")
+            } else {
+                button.remove_attribute("aria-disabled")
             };
             let _ = title.map(|title| button.set_attribute("title", &title));
         }
     }
+}
+
+/// Returns an article in which nothing is drawn.
+fn empty(article: &Element) -> Drawn {
+    Drawn::Element { place: article.clone(), tag: "article", attributes: Vec::new(), children: Vec::new() }
 }
 
 /// Returns the elements in a message that match a selector, in order.
@@ -380,7 +389,8 @@ pub(crate) struct MessagePart {
 
 impl From<MessageView> for MessagePart {
     fn from(message: MessageView) -> Self {
-        Self { message, html: if browser::IS_HERE { String::new() } else { message.html() } }
+        let html = if browser::IS_HERE { String::new() } else { message.html() };
+        Self { message, html }
     }
 }
 

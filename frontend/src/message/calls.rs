@@ -139,11 +139,11 @@ fn call_row(view: View<'_>, row: Element, call: &Call) -> Element {
     // What a call asks for is in its card; if there is no card, in its details.
     let has_card = view.entry.asks_for_decisions();
     let is_open = live.toggles.is_open(live.expand_all, key, call.awaits_decision() && !has_card);
-    let line = call_line(view, call, waited)
+    let button = call_line(view, call, waited)
         .with("aria-expanded", is_open.to_string())
         .with("aria-controls", call_details_id(call.id))
         .with_child(chevron());
-    let row = row.with_child(line);
+    let row = row.with_child(button);
     let is_news = !call.is_over() || live.clocks.is_watched(call.id);
     let row = if is_news { with_news(view, row, call, waited) } else { row };
     let card = (call.awaits_decision() && has_card).then(|| slot(view, Slot::Approval(call.id)));
@@ -280,7 +280,7 @@ fn reasoning_row(view: View<'_>, row: Element, thought: &Thought, key: ItemKey) 
     let text = view.text;
     let is_open = live.toggles.is_open(live.expand_all, key, false);
     let seconds = live.clocks.seconds(Clock::Reasoning(key));
-    let line = element("button")
+    let button = element("button")
         .with("type", "button")
         .with("class", "tool-line")
         .with("data-testid", "thought")
@@ -294,7 +294,7 @@ fn reasoning_row(view: View<'_>, row: Element, thought: &Thought, key: ItemKey) 
         .with_child(span("tool-duration", if seconds > 0 { text.waited(seconds) } else { String::new() }))
         .with_child(chevron());
     // Announced from here, since a change inside a button is not.
-    row.with_child(line)
+    row.with_child(button)
         .with_child(announced((!thought.is_over).then(|| text.thinking())))
         .with_child_if_any(is_open.then(|| slot(view, Slot::Reasoning(thought.told.reasoning_id))))
 }

@@ -48,6 +48,7 @@ use crate::{
 
 /// What the user did with a message, and what the page offers for it now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they occur in every combination")]
 pub(crate) struct Live {
     /// `true` if the message is part of an open conversation, and something can be done with it.
     pub(crate) has_actions: bool,

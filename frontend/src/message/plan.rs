@@ -107,7 +107,7 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     let expected =
         (!step.expected.is_empty()).then(|| labeled("plan-told", text.plan_expected(), step.expected.as_str()));
     let mut body = element("div").with("class", "plan-body").with_child_if_any(expected);
-    body.children.extend(pieces.iter().flat_map(|piece| answer::piece(view, piece)));
+    body.children.extend(pieces.iter().filter_map(|piece| answer::piece(view, piece)));
     let body = body
         .with_child_if_any(silence)
         .with_child_if_any(notes.judgement.map(|words| labeled("plan-told", text.plan_judged(), words)));
@@ -118,28 +118,28 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
         .with_child(foreign(step.instruction.as_str()).with("class", "plan-instruction"))
         .with_text(" ")
         .with_child(state_words);
-    let line = opener(view)
+    let button = opener(view)
         .with("class", "plan-line")
         .with_child(element("span").with("class", "plan-mark").with_child(sign(state, number)))
         .with_child(words);
     let reason = notes
         .reason
         .map(|reason| paragraph("plan-reason", reason).with("data-testid", "plan-reason").with("dir", "auto"));
-    let item = element("li")
+    let place = element("li")
         .with("class", "plan-step")
         .with("id", format!("plan-{}", step.step_id))
         .with("data-testid", "plan-step")
         .with("data-state", state.name());
     if view.is_printed() {
-        return item.with_child(element("details").with_child(line).with_child(body)).with_child_if_any(reason);
+        return place.with_child(element("details").with_child(button).with_child(body)).with_child_if_any(reason);
     }
-    let Some(live) = view.live else { return item };
+    let Some(live) = view.live else { return place };
     let keys = keys_of(&pieces);
     let asks = entry.calls().any(|call| call.awaits_decision() && keys.contains(&ItemKey::Call(call.id)));
     let by_default = matches!(state, StepState::Working | StepState::Awaiting | StepState::Stopped);
     let is_open = asks || live.toggles.is_step_open(live.expand_all, step.step_id, &keys, by_default);
     let body_id = format!("plan-step-{}", step.step_id);
-    let line = line
+    let button = button
         .with("data-testid", "plan-line")
         .with("data-action", "toggle-step")
         .with("data-key", step.step_id.to_string())
@@ -147,7 +147,10 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
         .with("aria-controls", body_id.clone())
         .with_child(element("span").with("class", "tool-chevron").with_child(icon(Icon::Chevron)));
     // All of it stays in the document while it is folded, so that what the user did in it is not lost.
-    item.with_child(line).with_child_if_any(reason).with_child(body.with("id", body_id).with_mark("hidden", !is_open))
+    place
+        .with_child(button)
+        .with_child_if_any(reason)
+        .with_child(body.with("id", body_id).with_mark("hidden", !is_open))
 }
 
 /// Returns the items among pieces.

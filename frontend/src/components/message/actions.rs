@@ -22,7 +22,7 @@ use crate::{
 
 impl MessageView {
     /// Carries out what was pressed.
-    pub(super) fn press(self, event: &MouseEvent) {
+    pub(super) fn press(&self, event: &MouseEvent) {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
         let pressed = target.and_then(|target| target.closest("[data-action]").ok().flatten());
         let Some(pressed) = pressed else { return copy::on_click(event) };
@@ -43,13 +43,13 @@ impl MessageView {
         }
     }
 
-    fn toggle_item(self, key: &str, open: bool) {
+    fn toggle_item(&self, key: &str, open: bool) {
         if let Some(key) = parse_key(key) {
             self.toggles.update(|toggles| toggles.set(self.shown.expand_all.get_untracked(), key, open));
         }
     }
 
-    fn toggle_group(self, first: &str, open: bool) {
+    fn toggle_group(&self, first: &str, open: bool) {
         let Some(first) = parse_key(first) else { return };
         self.opened_groups.update(|opened| {
             opened.insert(first);
@@ -57,25 +57,26 @@ impl MessageView {
         self.toggles.update(|toggles| toggles.set_group(self.shown.expand_all.get_untracked(), &[first], open));
     }
 
-    fn toggle_step(self, step: &str, open: bool) {
+    fn toggle_step(&self, step: &str, open: bool) {
         let Ok(step) = step.parse().map(PlanStepId) else { return };
         self.toggles.update(|toggles| toggles.set_step(self.shown.expand_all.get_untracked(), step, open));
     }
 
-    fn copy(self, copied: Copied) {
+    fn copy(&self, copied: Copied) {
         let content = match copied {
             Copied::Answer => untrack(|| read(self.shown.entry, |entry| entry.answer().to_owned())),
             Copied::Link => browser::address_of(&element_id(self.id)),
         };
+        let message = self.clone();
         spawn_local(async move {
             if browser::copy(&content).await.is_ok() {
-                self.show_copied(copied);
+                message.show_copied(copied).await;
             }
         });
     }
 
     /// Does what needs a session. Most of it does nothing while a turn runs.
-    fn act(self, session: Session, action: &str) {
+    fn act(&self, session: Session, action: &str) {
         let id = self.id;
         let is_idle = session.phase.get_untracked() == Phase::Idle;
         match action {
@@ -104,7 +105,7 @@ impl MessageView {
         }
     }
 
-    fn go_on(self, session: Session, way_on: WayOn) {
+    fn go_on(&self, session: Session, way_on: WayOn) {
         match way_on {
             WayOn::Continue => session.continue_turn(),
             WayOn::Retry => session.regenerate(self.id),
@@ -113,18 +114,18 @@ impl MessageView {
         go_on_writing();
     }
 
-    fn step(self, session: Session, step: Step) {
+    fn step(&self, session: Session, step: Step) {
         let siblings = untrack(|| read(self.shown.entry, |entry| entry.siblings.clone()));
         session.step(self.id, &siblings, step);
     }
 
-    fn show_usage(self, session: Session) {
+    fn show_usage(&self, session: Session) {
         if let (Place::Open(conversation), Some(Used(shown))) = (session.place.get_untracked(), self.used) {
             shown.set(Some(UsageOf { conversation, message: Some(self.id) }));
         }
     }
 
-    fn play(self) {
+    fn play(&self) {
         if let Some(Played(played)) = self.played {
             played.set(Some(self.id));
         }

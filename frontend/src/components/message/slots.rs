@@ -26,8 +26,8 @@ pub(super) struct Mounted {
 
 impl Mounted {
     /// Mounts the part of a message that belongs in a slot.
-    pub(super) fn new(place: &Element, message: MessageView, slot: Slot) -> Option<Self> {
-        let owner = message.owner.get_value().map_or_else(Owner::new, |owner| owner.child());
+    pub(super) fn new(place: &Element, message: &MessageView, slot: Slot) -> Option<Self> {
+        let owner = message.owner.as_ref()?.upgrade()?.child();
         let state = owner.with(|| {
             let mut state = message.slot_view(slot)?.build();
             state.mount(place, None);
@@ -51,7 +51,7 @@ impl Drop for Mounted {
 
 impl MessageView {
     /// Creates the view that belongs in a slot; `None` if there is nothing to show in it.
-    pub(super) fn slot_view(self, slot: Slot) -> Option<AnyView> {
+    pub(super) fn slot_view(&self, slot: Slot) -> Option<AnyView> {
         let session = self.shown.session;
         let entry = self.shown.entry;
         let call = |id: ToolCallId| memo(move |_| read(entry, |entry| entry.call(id).cloned()));
