@@ -77,9 +77,9 @@ fn ending_of(entry: &Entry, text: Language) -> End {
 fn note_on(entry: &Entry, text: Language) -> Option<Cow<'static, str>> {
     match entry.stop_reason.as_deref() {
         Some("refusal") => Some(text.model_refused().into()),
-        Some("max_tokens") => Some(text.cut_off().into()),
+        Some("max_tokens") => Some(text.length_limit().into()),
         Some("step_limit") => Some(text.step_limit().into()),
-        Some("client_calls") => Some(text.handed_over().into()),
+        Some("client_calls") => Some(text.client_tool_calls().into()),
         Some(reason) if entry.is_cut_short() => Some(text.cut_off_because(reason).into()),
         // What was said before its calls is not an answer.
         _ => match entry.segments().last() {

@@ -73,7 +73,7 @@ fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
             {move || lacks_plan.get().then(|| view! {
-                <p class="note" data-testid="plan-lacking">{text.plan_lacking()}</p>
+                <p class="note" data-testid="plan-lacking">{text.plan_unavailable()}</p>
             })}
             <Each each=pieces key=Key::of children=piece />
             <Ending entry />

@@ -74,7 +74,7 @@ pub(crate) fn AnswerFoot(
                 })}
                 {session.zip(played).map(|(session, Played(played))| {
                     let play = move || played.set(Some(read(entry, |entry| entry.id)));
-                    view! { <Action session label=text.playback() icon=Icon::Play name="play-again" run=play /> }
+                    view! { <Action session label=text.replay() icon=Icon::Play name="play-again" run=play /> }
                 })}
                 {move || author.get().map(|(provider, model)| match (session, models) {
                     (Some(session), Some(models)) if models.is_choice() => {

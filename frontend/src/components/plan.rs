@@ -95,7 +95,7 @@ fn round_view(Round { revision, first, is_anew }: Round, items: Items) -> AnyVie
     let anew = is_anew.then(|| {
         view! {
             <p class="plan-anew" data-testid="plan-anew">
-                <span class="plan-label">{text.plan_anew()}</span>
+                <span class="plan-label">{text.plan_revised()}</span>
                 " "
                 <span dir="auto">{move || reason.get()}</span>
             </p>
@@ -126,5 +126,5 @@ fn spoken_of(entry: &Entry, text: Language) -> Option<String> {
     let at_work = entry.step_at_work()?;
     let steps = &entry.plan.as_ref()?.steps;
     let number = steps.iter().position(|step| step.step_id == at_work.step_id)? + 1;
-    Some(text.step_begins(number, &at_work.instruction))
+    Some(text.step_announcement(number, &at_work.instruction))
 }

@@ -41,7 +41,7 @@ impl Line {
         let (reason, judgement) = match (state, told) {
             (StepState::Done, told) => (None, told),
             (StepState::Failed, told) => (told, None),
-            (_, Some(told)) if step.attempt > 1 => (Some(text.tried_again(&told)), None),
+            (_, Some(told)) if step.attempt > 1 => (Some(text.retry_reason(&told)), None),
             (_, told) => (told, None),
         };
         let (instruction, expected) = (step.instruction.clone(), step.expected.clone());
@@ -124,7 +124,7 @@ pub(crate) fn PlanStep(
                 {part(text.plan_expected(), |line| Some(line.expected.clone()).filter(|words| !words.is_empty()))}
                 <Each each=move || pieces.get() key=Key::of children=move |piece| piece_view(items, &piece) />
                 {move || silent.get().then(|| view! { <Thinking waiting /> })}
-                {part(text.plan_judged(), |line| line.judgement.clone())}
+                {part(text.plan_evaluation(), |line| line.judgement.clone())}
             </div>
         </li>
     }

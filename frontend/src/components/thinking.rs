@@ -31,7 +31,7 @@ pub(crate) fn Thinking(
         waiting.with(|waiting| match waiting {
             Waiting::Provider { seconds, attempt, attempts, .. } => {
                 let left = seconds.saturating_sub(passed.saturating_sub(since.get()));
-                Some(text.trying_again(left, *attempt, *attempts))
+                Some(text.retrying(left, *attempt, *attempts))
             }
             Waiting::Call { bytes, .. } => Some(format::size(text, *bytes)),
             Waiting::Model => (passed >= TOLD_AFTER_SECS).then(|| text.waited(passed)),

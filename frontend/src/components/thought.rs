@@ -89,7 +89,7 @@ fn words_view(thought: Memo<Option<Arc<Thinking>>>, is_over: Memo<bool>) -> impl
             .with(|thought| {
                 thought.as_ref().map(|thought| {
                     let note =
-                        thought.told.truncated.then(|| view! { <p class="tool-note">{text.thought_is_cut()}</p> });
+                        thought.told.truncated.then(|| view! { <p class="tool-note">{text.reasoning_cut()}</p> });
                     view! { <LongText content=thought.told.text.clone() all=RwSignal::new(false) />{note} }
                 })
             })
@@ -101,7 +101,7 @@ fn words_view(thought: Memo<Option<Arc<Thinking>>>, is_over: Memo<bool>) -> impl
 pub(crate) fn heading(thought: &Thinking, text: Language) -> String {
     match thought.told.duration_ms {
         _ if !thought.is_over => text.thinking().to_owned(),
-        Some(ms) => text.thought_for(&format::duration(text, ms)),
-        None => text.thought().to_owned(),
+        Some(ms) => text.reasoned_for(&format::duration(text, ms)),
+        None => text.reasoning().to_owned(),
     }
 }

@@ -15,13 +15,13 @@ pub(crate) fn ToldNote(id: MessageId, told: Memo<Option<ContextTruncation>>) -> 
         let note = match summary {
             Some(summary) => view! {
                 <details id="told" class="told" data-testid="told">
-                    <summary>{text.summed_up()}</summary>
-                    <p>{text.summed_up_hint()}</p>
+                    <summary>{text.earlier_summarized()}</summary>
+                    <p>{text.earlier_summary_hint()}</p>
                     <blockquote dir="auto">{summary}</blockquote>
                 </details>
             }
             .into_any(),
-            None => view! { <p class="told" data-testid="told">{text.left_out()}</p> }.into_any(),
+            None => view! { <p class="told" data-testid="told">{text.earlier_left_out()}</p> }.into_any(),
         };
         Some(note)
     }

@@ -54,15 +54,15 @@ pub(crate) fn WayOnButton(way_on: Memo<Option<(MessageId, WayOn)>>, session: Ses
     move || {
         way_on.get().map(|(id, way)| {
             let (name, label) = match way {
-                WayOn::Continue => ("continue", text.go_on()),
-                WayOn::Again => ("retry", text.reload()),
+                WayOn::Continue => ("continue", text.continue_answer()),
+                WayOn::Again => ("retry", text.try_again()),
                 WayOn::AskForRest => ("ask-for-rest", text.ask_for_rest()),
             };
             let act = move |_| {
                 match way {
                     WayOn::Continue => session.continue_turn(),
                     WayOn::Again => session.regenerate(id),
-                    WayOn::AskForRest => session.send(text.rest_please()),
+                    WayOn::AskForRest => session.send(text.continue_message()),
                 }
                 go_on_writing();
             };

@@ -118,7 +118,7 @@ pub(super) fn answer_view(entry: &Entry, room: &PageRoom, text: Language) -> imp
         Segment::Plan => plan_view(entry, room, text).into_any(),
         piece => piece_view(entry, piece, room, text),
     });
-    let lacks_plan = entry.lacks_plan().then(|| view! { <p class="note">{text.plan_lacking()}</p> });
+    let lacks_plan = entry.lacks_plan().then(|| view! { <p class="note">{text.plan_unavailable()}</p> });
     let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
     view! {
         <article class="message" data-role="assistant">
@@ -158,7 +158,7 @@ fn plan_view(entry: &Entry, room: &PageRoom, text: Language) -> Option<impl Into
     let rounds = rounds_of(plan).into_iter().map(|Round { revision, first, is_anew }| {
         let anew = is_anew.then(|| {
             let reason = reason_of(plan, revision).map(str::to_owned);
-            view! { <p class="plan-anew"><span class="plan-label">{text.plan_anew()}</span>" "<span dir="auto">{reason}</span></p> }
+            view! { <p class="plan-anew"><span class="plan-label">{text.plan_revised()}</span>" "<span dir="auto">{reason}</span></p> }
         });
         let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == revision);
         let steps = steps.map(|(step, number)| step_view(entry, step, number, (room, text)));
@@ -207,7 +207,7 @@ fn step_view(
                 <div class="plan-body">
                     {told(text.plan_expected(), line.expected)}
                     {pieces.collect_view()}
-                    {line.judgement.map(|words| told(text.plan_judged(), words))}
+                    {line.judgement.map(|words| told(text.plan_evaluation(), words))}
                 </div>
             </details>
             {line.reason.map(|reason| view! { <p class="plan-reason" dir="auto">{reason}</p> })}
