@@ -40,7 +40,7 @@ pub(crate) const fn labels(language: Language) -> Labels {
         name_rule: of(
             language,
             "Letters of one script, digits and . _ - @ +",
-            "1種類の文字体系の文字、数字、. _ - @ + が使えます",
+            "文字（1種類の文字体系のみ）、数字、. _ - @ + が使えます",
         ),
         password_rule: of(
             language,

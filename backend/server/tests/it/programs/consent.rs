@@ -80,7 +80,7 @@ async fn the_approval_link_starts_with_the_public_url() {
     let response = ask(&app, &[], &question("I am hungry")).await;
     let uuid = conversation_of(&response);
     let said = words(response).await;
-    assert!(said.contains(&format!("waits for your approval: https://chat.example.org/c/{uuid}")), "{said}");
+    assert!(said.contains(&format!("needs your approval: https://chat.example.org/c/{uuid}")), "{said}");
 }
 
 /// The reasoning summary does not report a waiting call as failed either.
@@ -133,7 +133,7 @@ async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() 
     let other = conversation_of(&response);
     assert_ne!(other, uuid, "a conversation that waits is busy");
     let mut stream = ChunkReader::new(response);
-    stream.until_text("waits for your approval").await;
+    stream.until_text("needs your approval").await;
     drop(stream);
     ends_as(&app, &other, "stopped").await;
     assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");
