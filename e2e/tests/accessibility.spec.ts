@@ -172,7 +172,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.locator("#thread").focus();
     await page.keyboard.press("/");
     await page.getByTestId("find-field").fill("cherries");
-    await expect(page.getByTestId("find-place")).toHaveText(/Not found|見つかりません/);
+    await expect(page.getByTestId("find-place")).toHaveText(/No matches|一致なし/);
   },
   "earlier messages that failed to load": async (page) => {
     await open(page, LONG);
@@ -474,7 +474,7 @@ test("the keyboard reaches everything in visual order, with a visible focus", as
   await page.goto("/");
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
-  await expect(page.getByText("Your conversations will be listed here.")).toBeVisible();
+  await expect(page.getByText("Your conversations will appear here.")).toBeVisible();
   await expect(page.getByTestId("composer")).toBeFocused();
   await page.locator(".skip-link").focus();
   const stops: string[] = [];

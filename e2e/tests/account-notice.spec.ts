@@ -39,8 +39,8 @@ test("an admin's change of the account is shown until its user acknowledges it",
   const page = await open(home, "/");
   const changes = page.getByTestId("account-change");
   const announced = [
-    new RegExp(`^${ADMIN} · set another password for your account · .+`),
-    new RegExp(`^${ADMIN} · revoked API keys of yours · .+`),
+    new RegExp(`^${ADMIN} · set a new password for your account · .+`),
+    new RegExp(`^${ADMIN} · revoked API keys of your account · .+`),
   ];
   await expect(changes).toHaveText(announced);
   expect(await findingsInAllLooks(page, "[data-testid=account-notice]", "acknowledge-changes")).toEqual([]);

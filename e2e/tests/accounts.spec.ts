@@ -97,7 +97,7 @@ test.describe("in another browser", () => {
     await fillIn(other, ADMIN);
     await expect(other.getByTestId("person")).toContainText(ADMIN);
     await other.request.delete("/api/sessions");
-    await expect(page.getByTestId("signed-out")).toHaveText("You are signed out. What you wrote is kept in this browser.");
+    await expect(page.getByTestId("signed-out")).toHaveText("You are signed out. Your text is saved in this browser.");
     await page.getByTestId("send").click();
     await expect(page.getByTestId("composer"), "the text comes back").toHaveValue("Half a thought");
     await expect(page.getByTestId("notice"), "no error message for API clients").toHaveCount(0);

@@ -13,14 +13,14 @@ test("retries and a call that is being written are shown until the answer contin
   await turn.say("model_retry", { code: "model_busy", attempt: 2, attempts: 3, delay_ms: 14_000 });
   await clock.runFor(100);
   await expect(said).toHaveText("The provider is busy.");
-  await expect(beside).toHaveText("Trying again in 14 s (2 of 3)");
+  await expect(beside).toHaveText("Retrying in 14 s (2 of 3)");
   await clock.runFor(4_000);
-  await expect(beside).toHaveText("Trying again in 10 s (2 of 3)");
+  await expect(beside).toHaveText("Retrying in 10 s (2 of 3)");
 
   for (const [code, words] of [
     ["model_unreachable", "The provider cannot be reached."],
-    ["model_failing", "The provider reports a fault of its own."],
-    ["model_bad_stream", "The model's answer broke off."],
+    ["model_failing", "The provider is having problems."],
+    ["model_bad_stream", "The model's response was cut short."],
   ]) {
     await turn.say("model_retry", { code, attempt: 3, attempts: 3, delay_ms: 14_000 });
     await clock.runFor(100);
@@ -29,7 +29,7 @@ test("retries and a call that is being written are shown until the answer contin
 
   await turn.say("tool_call_preparing", { tool_name: "write_file", bytes: 48_000 });
   await clock.runFor(100);
-  await expect(said).toHaveText("Writing a call of write_file…");
+  await expect(said).toHaveText("Preparing a call to write_file…");
   await expect(beside).toHaveText("48 kB");
 
   await turn.say("content_delta", { offset: 0, delta: "Let me write." });
@@ -39,11 +39,11 @@ test("retries and a call that is being written are shown until the answer contin
   // A call can also be announced after text.
   await turn.say("tool_call_preparing", { tool_name: "add", bytes: 0 });
   await clock.runFor(100);
-  await expect(said).toHaveText("Writing a call of add…");
+  await expect(said).toHaveText("Preparing a call to add…");
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: { a: 1 }, offset: 13 });
   await clock.runFor(100);
   await expect(page.getByTestId("tool-call")).toBeVisible();
-  await expect(answer.getByText("Writing a call")).toHaveCount(0);
+  await expect(answer.getByText("Preparing a call")).toHaveCount(0);
 });
 
 test("late drawing does not truncate an answer that has ended meanwhile", async ({ page }) => {

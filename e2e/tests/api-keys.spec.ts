@@ -33,16 +33,16 @@ async function createKey(request: APIRequestContext, name: string): Promise<stri
 test("a key is created with the password, expires as chosen, and is revoked", async ({ browser, baseURL }) => {
   const [context, page] = await settings(browser, baseURL!, ADMIN);
   const section = page.getByTestId("section-keys");
-  await section.getByLabel("What the key is for").fill("Backup");
+  await section.getByLabel("Purpose of the key").fill("Backup");
   await section.getByLabel("Expires").selectOption("In 30 days");
   await section.getByLabel("Current password").fill("not the password");
-  await section.getByRole("button", { name: "Make a key" }).click();
+  await section.getByRole("button", { name: "Create key" }).click();
   await expect(section.getByTestId("problem")).toHaveText("The current password is wrong.");
   await expect(section.getByTestId("key"), "a wrong password creates no key").toHaveCount(0);
   await expect(section.getByTestId("key-name")).toHaveValue("Backup");
 
   await section.getByLabel("Current password").fill(PASSWORD);
-  await section.getByRole("button", { name: "Make a key" }).click();
+  await section.getByRole("button", { name: "Create key" }).click();
   const secret = section.getByTestId("new-key").locator("code");
   await expect(secret).toHaveText(/^tb_\w{20,}$/);
   await expect(section.getByTestId("key-password"), "the password does not stay in the page").toHaveValue("");
@@ -56,7 +56,7 @@ test("a key is created with the password, expires as chosen, and is revoked", as
   expect(await findingsInAllLooks(page, "[data-testid=section-keys]", "key")).toEqual([]);
 
   await section.getByRole("button", { name: "Revoke: Backup" }).click();
-  await expect(section).toContainText("There are no keys.");
+  await expect(section).toContainText("No API keys.");
   await expect(section.getByTestId("new-key"), "the key no longer works").toHaveCount(0);
   expect(await statusWith(page.request, key)).toBe(401);
   await context.close();
@@ -87,7 +87,7 @@ test("a new password and signing out everywhere revoke all keys on request", asy
     await page.getByTestId("password-current").fill(PASSWORD);
     await page.getByTestId("password-new").fill(PASSWORD);
     await page.getByTestId("change-password").click();
-    await expect(page.getByText("The password is changed.")).toBeVisible();
+    await expect(page.getByText("Your password is changed.")).toBeVisible();
     await expect(page.getByTestId("password-current")).toHaveValue("");
   };
   const key = await createKey(page.request, "Nightly");
@@ -125,7 +125,7 @@ test("an admin sees and revokes the keys of another user, who sees that", async 
   expect([await statusWith(anns.request, key), await statusWith(anns.request, other)]).toEqual([401, 200]);
   expect(await violations(admin, ["[data-testid=section-people]"])).toEqual([]);
   await user.getByRole("button", { name: "Revoke: Export, ann" }).click();
-  await expect(user).toContainText("There are no keys.");
+  await expect(user).toContainText("No API keys.");
 
   await test.step("the owner sees in the settings who changed the account", async () => {
     await admin.request.patch(`/api/users/${await idOf(admin.request, "ann")}`, { data: { password: PASSWORD } });
@@ -135,10 +135,10 @@ test("an admin sees and revokes the keys of another user, who sees that", async 
     await anns.goto("/settings");
     const looks = anns.getByTestId("look");
     await expect(looks).toHaveText([
-      /Operator of the server · set another password for your account/,
-      new RegExp(`${ADMIN} · set another password for your account`),
-      new RegExp(`${ADMIN} · revoked API keys of yours`),
-      new RegExp(`${ADMIN} · revoked API keys of yours`),
+      /Operator of the server · set a new password for your account/,
+      new RegExp(`${ADMIN} · set a new password for your account`),
+      new RegExp(`${ADMIN} · revoked API keys of your account`),
+      new RegExp(`${ADMIN} · revoked API keys of your account`),
     ]);
     expect(await findingsInAllLooks(anns, "[data-testid=section-looks]", "looks")).toEqual([]);
   });

@@ -116,13 +116,13 @@ test("a line shows when its call started and ended, and a group when all calls d
   await open(page, conversation("Times", [["Go", { content: "Done.", calls }]]));
   const group = page.getByTestId("tool-group");
   await expect(group).toHaveText(/^2 tool calls\s*add ×2\s*2\.5s$/);
-  await expect(group).toHaveAccessibleDescription("Started 9:05:06, ended 9:05:09");
+  await expect(group).toHaveAccessibleDescription("Ran from 9:05:06 to 9:05:09");
   await expect(group.locator("svg.tally path"), "a tally stroke per call").toHaveCount(2);
   await group.click();
   const first = page.getByTestId("tool-call").first();
-  await expect(first).toHaveAccessibleDescription("Started 9:05:07, ended 9:05:09");
+  await expect(first).toHaveAccessibleDescription("Ran from 9:05:07 to 9:05:09");
   await first.click();
-  await expect(page.getByTestId("tool-call-details")).toContainText("Started 9:05:07, ended 9:05:09");
+  await expect(page.getByTestId("tool-call-details")).toContainText("Ran from 9:05:07 to 9:05:09");
 });
 
 test("a group shows the number of calls, not of names", async ({ page }) => {

@@ -40,7 +40,7 @@ test("Enter sends, except at the end of an IME composition or in an empty field"
   await field.fill(" \n ");
   await expect(page.getByTestId("send")).toBeDisabled();
   await expect(page.getByTestId("send"), "and the button says why").toHaveAttribute("title", "Write a message first");
-  await expect(field, "the hint explains Enter").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
+  await expect(field, "the hint explains Enter").toHaveAccessibleDescription("Enter to send · Shift+Enter for a new line");
 
   await field.fill("計算して");
   // The events that Chromium reports while an input method composes, and Safari right after a composition.
@@ -54,7 +54,7 @@ test("Enter sends, except at the end of an IME composition or in an empty field"
   await expect(messages.first()).toContainText("計算して");
   await expect(page.getByTestId("stop"), "Stop replaces Send").toBeVisible();
   await expect(page.getByTestId("send")).toHaveCount(0);
-  const later = "Enter sends when the answer ends · Shift+Enter breaks the line";
+  const later = "Enter to send when the answer ends · Shift+Enter for a new line";
   await expect(field, "also while an answer is written").toHaveAccessibleDescription(later);
   await field.fill("The next");
   await page.keyboard.press("Enter");

@@ -87,7 +87,7 @@ test("Retry now reconnects without waiting", async ({ page, tolerated }) => {
   await expect(page.getByText("Reconnecting")).toHaveText(/retrying in [2-9]\d*s/);
   const spoken = page.locator(".connection [role=status]");
   await expect(page.locator(".connection").getByText(/\d/), "the countdown is not announced").toHaveAttribute("aria-hidden", "true");
-  expect((await spoken.allTextContents()).join("")).toBe("The connection is lost. Tallybook keeps trying to restore it.");
+  expect((await spoken.allTextContents()).join("")).toBe("Connection lost. Tallybook is trying to reconnect.");
   const asked = page.waitForRequest((request) => request.url().endsWith("/events") && request.url().includes("conversations"));
   await page.getByTestId("retry-now").click();
   await asked;
@@ -214,7 +214,7 @@ test("a stopped answer shows the status of its calls, also after a reload", asyn
   await page.getByTestId("stop").click();
   const answer = chat.answers.first();
   await expect(answer).toHaveAttribute("data-status", "stopped");
-  await expect(answer).toContainText(/Stopped\. \d+ tool calls had finished\. What was written so far is kept\./);
+  await expect(answer).toContainText(/Stopped\. \d+ tool calls had finished\. Everything so far is saved\./);
   const stopped = await wholeText(chat);
   await page.reload();
   await expect(answer).toHaveAttribute("data-status", "stopped");
@@ -240,7 +240,7 @@ test("a page of an older version shows a notice until it is reloaded", async ({ 
   updated = true;
   await setHidden(page, true);
   await setHidden(page, false);
-  await expect(outdated).toHaveText("Tallybook was updated. This page is still the old one.");
+  await expect(outdated).toHaveText("Tallybook was updated. Reload to use the new version.");
   await page.getByTestId("composer").fill("What I was about to ask");
   const comparedAnew = page.waitForEvent("framenavigated").then(() => {
     updated = false;

@@ -74,7 +74,7 @@ test("a waiting call survives the server, and any server accepts a decision with
     if (again) await page.reload();
     await page.getByTestId("tool-call").click();
     await expect(page.getByTestId("tool-call-details")).toContainText("こだま");
-    await expect(page.getByRole("heading", { name: "Input, changed by you" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "Input, edited by you" })).toBeVisible();
   }
 });
 
@@ -115,7 +115,7 @@ test("a saved approval applies until it is revoked", async ({ page, model }) => 
   model.answer(["Second."]);
   await expect(await chat.ask("Again"), "the call needed no approval").toContainText("Second.");
   await page.getByTestId("open-settings").click();
-  await expect(page.getByTestId("approval")).toHaveText(/everything__echo\s*always/);
+  await expect(page.getByTestId("approval")).toHaveText(/everything · echo\s*in all conversations/);
   await page.getByTestId("revoke").click();
   await expect(page.getByTestId("approval")).toHaveCount(0);
   await page.goBack();

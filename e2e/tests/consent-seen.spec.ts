@@ -78,7 +78,7 @@ test("a card that fits on the screen can be decided at once, and a folded one is
   const [allow, unseen] = [page.getByTestId("allow-once"), page.getByTestId("show-input")];
   for (const name of ["allow-once", "allow-from-now-on"]) {
     await expect(page.getByTestId(name)).toBeDisabled();
-    await expect(page.getByTestId(name)).toHaveAccessibleDescription("Show all of the input first");
+    await expect(page.getByTestId(name)).toHaveAccessibleDescription("Show the full input first");
   }
   await expect(page.getByTestId("deny"), "denying does not require reading").toBeEnabled();
   await page.clock.fastForward(1000);
@@ -106,7 +106,7 @@ test("an input that was not scrolled through cannot be allowed, alone or with Al
   const all = page.getByTestId("allow-all");
   await expect(page.getByTestId("allow-once").first()).toBeDisabled();
   await expect(all).toBeDisabled();
-  await expect(all).toHaveAccessibleDescription(/Show all of each input first/);
+  await expect(all).toHaveAccessibleDescription(/Show the full input of each call/);
   await all.dispatchEvent("click");
   await scrollToEnd(page);
   await expect(page.getByTestId("allow-once").first()).toBeEnabled();

@@ -14,7 +14,7 @@ test("a waiting call shows the requester, the tool and the risk, and is not grou
   const before = [call("add", { a: 1 }), call("add", { a: 2 })];
   await openWaiting(page, waiting(...before, one));
   const card = page.getByTestId("consent");
-  await expect(card.getByRole("heading", { level: 3 }).first()).toHaveText("May bank__pay run?");
+  await expect(card.getByRole("heading", { level: 3 }).first()).toHaveText("Allow bank · pay to run?");
   await expect(card.locator(".consent-risk")).toContainText("the server “bank”");
   await expect(card.locator(".rows")).toContainText("amount");
   await expect(card.getByTestId("reviews")).toHaveText(/Sonnet\s*rejects\s*The amount is high\./);
@@ -24,8 +24,8 @@ test("a waiting call shows the requester, the tool and the risk, and is not grou
   await page.keyboard.press("e");
   await expect(card).toBeVisible();
   await expect(page).toHaveTitle("(!) Payments · Tallybook");
-  await expect(page.getByTestId("row-waits")).toHaveAccessibleName("Waits for your decision");
-  await expect(page.getByTestId("consent-note")).toHaveText("A tool call waits for your decision.");
+  await expect(page.getByTestId("row-waits")).toHaveAccessibleName("Needs your approval");
+  await expect(page.getByTestId("consent-note")).toHaveText("1 tool call needs your approval.");
   expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
 });
 
@@ -114,11 +114,11 @@ test("the input can be edited, and invalid JSON is reported with its position", 
   await expect(field).toBeFocused();
   await expect(field).toHaveValue('{\n  "amount": 5,\n  "to": "Ada"\n}');
   await field.fill('{\n  "amount": 4,\n}');
-  await expect(page.locator(".consent-flaw")).toHaveText("This is not JSON: line 3, column 1");
+  await expect(page.locator(".consent-flaw")).toHaveText("This is not valid JSON: line 3, column 1");
   await expect(page.getByTestId("allow-once")).toBeDisabled();
   await expect(page.getByTestId("deny")).toBeEnabled();
   await field.fill("[4]");
-  await expect(page.locator(".consent-flaw")).toContainText("one object");
+  await expect(page.locator(".consent-flaw")).toContainText("one JSON object");
   await field.fill('{"amount": 4.00000000000000000001}');
   await expect(page.locator(".consent-flaw")).toBeEmpty();
   await page.getByTestId("allow-once").click();
@@ -126,8 +126,8 @@ test("the input can be edited, and invalid JSON is reported with its position", 
   expect(sent[0]!.postData()).toBe('{"decision":"approve","input":{"amount": 4.00000000000000000001}}');
   await page.getByTestId("tool-call").click();
   const details = page.getByTestId("tool-call-details");
-  await expect(details.getByRole("heading", { name: "Proposed by the model" })).toBeVisible();
-  await expect(details.getByRole("heading", { name: "Input, changed by you" })).toBeVisible();
+  await expect(details.getByRole("heading", { name: "Input proposed by the model" })).toBeVisible();
+  await expect(details.getByRole("heading", { name: "Input, edited by you" })).toBeVisible();
 });
 
 test("several calls can be decided one by one or together", async ({ page }) => {
@@ -136,7 +136,7 @@ test("several calls can be decided one by one or together", async ({ page }) => 
   // Two cards do not fit.
   await page.setViewportSize({ width: 1280, height: 600 });
   await openWaiting(page, stored);
-  await expect(page.getByTestId("consent-note")).toHaveText("3 tool calls wait for your decision.");
+  await expect(page.getByTestId("consent-note")).toHaveText("3 tool calls need your approval.");
   await expect(page.getByTestId("consent").nth(0).locator("kbd"), "the keys belong to the first card").toHaveCount(3);
   await expect(page.getByTestId("consent").nth(1).locator("kbd")).toHaveCount(0);
   const ended = [one, other, third].map((each) => ({ ...each, status: "success", output: "Paid." }) as Call);
@@ -159,7 +159,7 @@ test("several calls can be decided one by one or together", async ({ page }) => 
 
 for (const [type, words] of [
   ["already_decided", "it was approved by Ada"],
-  ["tool_changed", "It says of itself now: Pays twice."],
+  ["tool_changed", "Its description is now: Pays twice."],
 ] as const) {
   test(`a refused decision shows the error and the current state (${type})`, async ({ page, tolerated }) => {
     tolerated.push(/Failed to load resource/);
@@ -184,7 +184,7 @@ test("messages that are sent meanwhile are queued, and Stop ends the turn", asyn
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
-  await expect(page.locator("#composer-hint")).toContainText("Decide above first");
+  await expect(page.locator("#composer-hint")).toContainText("Allow or deny the tool call above first");
   await page.getByTestId("composer").fill("And Grace?");
   await page.getByTestId("send").click();
   await expect(page.getByTestId("queued")).toHaveText(/And Grace\?/);
@@ -210,7 +210,7 @@ test("a hidden tab shows in its title that a decision is needed, and optionally 
   await page.keyboard.press("Control+/");
   await page.getByTestId("notifications").check();
   await page.keyboard.press("Escape");
-  await expect(page.getByTestId("consent"), "other calls of its step still run").toContainText("You can decide as soon as");
+  await expect(page.getByTestId("consent"), "other calls of its step still run").toContainText("You can allow or deny this call when");
   await expect(page.getByTestId("allow-once")).toBeDisabled();
   await page.evaluate(() => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
@@ -219,7 +219,7 @@ test("a hidden tab shows in its title that a decision is needed, and optionally 
   Object.assign(answer, { status: "awaiting_approval" });
   stored.active_message_id = null;
   await expect(page, "the page polls every few seconds").toHaveTitle(/^\(!\) Payments/, { timeout: 25_000 });
-  await expect.poll(shown).toEqual(["A decision is needed: Payments · Tallybook"]);
+  await expect.poll(shown).toEqual(["Approval needed: Payments · Tallybook"]);
   await expect(page.getByTestId("allow-once")).toBeEnabled();
 });
 
@@ -233,7 +233,7 @@ test("saved approvals are listed and can be revoked", async ({ page }) => {
     return route.fulfill({ status: 204 });
   });
   await page.goto("/settings");
-  await expect(page.getByTestId("approval")).toHaveText([/bank__pay always/, /bank__pay in one conversation/]);
+  await expect(page.getByTestId("approval")).toHaveText([/bank · pay in all conversations/, /bank · pay in one conversation/]);
   await page.getByTestId("revoke").first().click();
   await expect(page.getByTestId("approval")).toHaveCount(1);
   expect(revoked).toEqual(["DELETE /api/approvals/7"]);

@@ -99,11 +99,11 @@ test("a failed request shows what to do, and can be retried", async ({ page, tol
   await openCall(page, whole, (route) => answers.shift()!(route));
   const problem = page.getByTestId("show-all-problem");
   await showAll(page).click();
-  await expect(problem).toHaveText("The server cannot be reached. Check the connection, then try again.");
+  await expect(problem).toHaveText("The server cannot be reached. Check your connection, then try again.");
   await expect(problem).toHaveRole("alert");
   await expect(showAll(page)).toHaveText("Try again");
   await showAll(page).click();
-  await expect(problem).toHaveText("The rest of this tool call is gone. Its conversation may have been deleted.");
+  await expect(problem).toHaveText("The rest of this tool call was not found. Its conversation may have been deleted.");
   await showAll(page).click();
   // The error message disappears while the rest is loading.
   const output = page.getByRole("group", { name: "Output" }).locator("pre");

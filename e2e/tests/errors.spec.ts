@@ -77,7 +77,7 @@ test("a message that failed to be sent stays and can be sent again", async ({ pa
   await page.route("**/messages", (route) => route.abort(), { times: 1 });
   await page.getByTestId("composer").fill("What is 6 × 7?");
   await page.getByTestId("send").click();
-  await expect(page.getByTestId("notice")).toHaveText("The server cannot be reached. Check the connection, then try again.");
+  await expect(page.getByTestId("notice")).toHaveText("The server cannot be reached. Check your connection, then try again.");
   await expect(page.getByTestId("composer")).toHaveValue("What is 6 × 7?");
   await expect(chat.messages).toHaveCount(2);
   await page.getByTestId("send").click();

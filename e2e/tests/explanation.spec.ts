@@ -12,7 +12,7 @@ test("an answer with tool calls explains on request what it did and why", async 
   await page.goto("/");
   const answer = await chat.ask("How much is two and three?");
   model.answer(["- It added the numbers <b>exactly</b>.\n- It read the result."]);
-  await answer.getByRole("button", { name: "What was done and why" }).click();
+  await answer.getByRole("button", { name: "Explain this answer" }).click();
   await expect(answer.getByTestId("explanation").locator("li")).toHaveText([
     "It added the numbers <b>exactly</b>.",
     "It read the result.",

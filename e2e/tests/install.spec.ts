@@ -79,7 +79,7 @@ test("the page reports an unreachable server, caches no data, and recovers", asy
 
   await context.setOffline(false);
   await page.getByRole("link", { name: "Try again" }).click();
-  await expect(page.getByText("There is no conversation at this address.").first()).toBeVisible();
+  await expect(page.getByText("This conversation was not found.").first()).toBeVisible();
 });
 
 test("the message is in the language of the page", async ({ page, context, tolerated }) => {

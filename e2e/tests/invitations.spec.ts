@@ -37,7 +37,7 @@ test("open invitations are listed without their links, and a revoked invitation 
   await page.reload();
   await expect(open, "the used invitation is gone").toHaveCount(1);
 
-  await open.getByRole("button", { name: `Revoke: Open invitation, ${ADMIN}` }).click();
+  await open.getByRole("button", { name: `Revoke: Unused invitation, ${ADMIN}` }).click();
   await expect(open).toHaveCount(0);
   const away = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
   const stranger = await away.newPage();

@@ -24,7 +24,7 @@ test("a user with a linked identity signs in with it, without scripts, until it 
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button").click();
   const section = page.getByTestId("section-identities");
-  await expect(section).toContainText("Nothing is linked.");
+  await expect(section).toContainText("No linked accounts.");
   const link = section.getByRole("button", { name: "Link Example ID" });
   await section.getByLabel("Current password").fill("not the password");
   await link.click();
@@ -43,7 +43,7 @@ test("a user with a linked identity signs in with it, without scripts, until it 
   await context.close();
 
   await section.getByTestId("unlink-identity").click();
-  await expect(section).toContainText("Nothing is linked.");
+  await expect(section).toContainText("No linked accounts.");
   const other = await browser.newContext({ baseURL, javaScriptEnabled: false });
   const stranger = await other.newPage();
   await stranger.goto("/sign-in");
@@ -67,7 +67,7 @@ test("the owner of an identity sees which admin unlinked it", async ({ browser, 
   await section.getByTestId("link-identity").click();
   await expect(section.getByTestId("identity")).toContainText("root-over-there");
   // prose-ok: a text of the page
-  await expect(page.getByTestId("section-looks"), "the log has only changes by others").toContainText("Nobody has looked.");
+  await expect(page.getByTestId("section-looks"), "the log has only changes by others").toContainText("No access recorded.");
 
   const office = await signIn("ben");
   const { items: users } = await (await office.request.get("/api/users")).json();
@@ -77,7 +77,7 @@ test("the owner of an identity sees which admin unlinked it", async ({ browser, 
   await expect(page, "sessions that may have started with it end").toHaveURL(/\/sign-in/);
   await home.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
   await page.goto("/settings");
-  await expect(section).toContainText("Nothing is linked.");
+  await expect(section).toContainText("No linked accounts.");
   await expect(page.getByTestId("look")).toHaveText([/ben · unlinked an external account from yours/]);
   await office.close();
   await home.close();

@@ -133,7 +133,7 @@ test("Esc stops the answer, even while typing, but closes the help first", async
   await expect.poll(() => stops).toHaveLength(1);
   const end = { assistant_message_id: 2, content: "So far", tool_calls: [], status: "stopped", stop_reason: null };
   await turn.say("message_end", { ...end, usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 } });
-  await expect(new ChatPage(page).answers).toContainText("Stopped. What was written so far is kept.");
+  await expect(new ChatPage(page).answers).toContainText("Stopped. Everything so far is saved.");
 });
 
 test("Esc that ends an IME composition has no other effect", async ({ page, request }) => {

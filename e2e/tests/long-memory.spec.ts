@@ -21,7 +21,7 @@ test("a conversation of 400 messages is answered, and the note is where the mode
   await page.goto(`/c/${uuid}#message-${told.from}`);
   const note = page.getByTestId("told");
   await expect(note).toBeInViewport();
-  await expect(note.locator("summary")).toHaveText("以前のメッセージは要約されました");
+  await expect(note.locator("summary")).toHaveText("以前のメッセージは、モデルのコンテキストに収まるように要約されました");
   const next = await note.evaluate((one) => one.nextElementSibling?.id);
   expect(next).toBe(`message-${told.from}`);
 });

@@ -34,7 +34,7 @@ test("a note says that earlier messages were summarized, and opens to show the s
   for (const when of ["live", "reloaded"]) {
     await expect(note, when).toHaveCount(1);
     // prose-ok: a text of the page
-    await expect(note.getByText("Earlier messages were summed up"), when).toBeVisible();
+    await expect(note.getByText("Earlier messages were summarized"), when).toBeVisible();
     await expect(note.locator("blockquote"), when).toBeHidden();
     await note.locator("summary").click();
     await expect(note.locator("blockquote"), when).toBeVisible();
@@ -51,6 +51,6 @@ test("a note says that earlier messages were summarized, and opens to show the s
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(note.locator("blockquote"), "an element that was opened before the page is interactive stays open").toBeVisible();
   await page.goto(`${server.url}/admin${new URL(page.url()).pathname.replace("/c/", "/conversations/")}`);
-  await expect(page.getByTestId("told")).toContainText("Earlier messages were summarized for the model");
+  await expect(page.getByTestId("told")).toContainText("Earlier messages were summarized to fit the model's context");
   await expect(page.getByTestId("told").locator(".text")).toHaveText(summary, { useInnerText: false });
 });

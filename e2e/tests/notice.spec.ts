@@ -24,7 +24,7 @@ test("blocked notifications are reported", async ({ page }) => {
   await page.keyboard.press("Control+/");
   // `check` would fail, because the box does not stay checked.
   await page.getByTestId("notifications").click();
-  await expect(page.getByTestId("help")).toContainText("Your browser refuses.");
+  await expect(page.getByTestId("help")).toContainText("Notifications are blocked in your browser.");
   await expect(page.getByTestId("notifications")).not.toBeChecked();
 });
 
@@ -34,7 +34,7 @@ test("a dropped file does not replace the page, and dropped text goes into the f
   const field = page.getByTestId("composer");
   await field.fill("Half a thought");
   expect(await drop(page, "file")).toEqual([true, true]);
-  await expect(page.getByTestId("notice")).toHaveText("Files and pictures cannot be attached.");
+  await expect(page.getByTestId("notice")).toHaveText("You cannot attach files or images.");
   await expect(field).toHaveValue("Half a thought");
   expect(await drop(page, "text")).toEqual([true, true]);
   await expect(field).toHaveValue("Half a thought\nand the rest");
@@ -53,7 +53,7 @@ test("a pasted picture is refused with a message, and text next to it is pasted"
   expect(await paste("Cells of a table"), "the browser pastes the text").toBe(true);
   await expect(page.getByTestId("notice")).toHaveCount(0);
   expect(await paste()).toBe(false);
-  await expect(page.getByTestId("notice")).toHaveText("Files and pictures cannot be attached.");
+  await expect(page.getByTestId("notice")).toHaveText("You cannot attach files or images.");
 });
 
 test("a dropped file does not replace the page without an interactive message field either", async ({ page, tolerated }) => {

@@ -67,17 +67,17 @@ test("the page announces that it opens the message, and that this failed", async
     await route.abort();
   });
   await page.goto(`${address}#message-${first}`);
-  await expect(page.getByText("Going to the message…")).toBeVisible();
+  await expect(page.getByText("Opening the message…")).toBeVisible();
   held.open();
   await expect(page.getByTestId("notice")).toContainText("cannot be reached");
-  await expect(page.getByText("Going to the message…")).toHaveCount(0);
+  await expect(page.getByText("Opening the message…")).toHaveCount(0);
 });
 
 test("a deleted message is reported as deleted", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const address = await converse(request, 1);
   await page.goto(`${address}#message-99999999`);
-  await expect(page.getByTestId("notice")).toContainText("not there any more");
+  await expect(page.getByTestId("notice")).toContainText("This message was not found.");
   await expect(new ChatPage(page).messages).toHaveCount(2);
 });
 

@@ -88,7 +88,7 @@ test("an archived conversation leaves the list, can be restored, and is marked a
   await test.step("with its button", async () => {
     await page.getByTestId("unarchive").click();
     await expect(page.getByTestId("archived-notice")).toHaveCount(0);
-    await expect(page.getByText("Conversations that you archive are kept here.")).toBeVisible();
+    await expect(page.getByText("Conversations that you archive appear here.")).toBeVisible();
     await page.getByTestId("leave-archive").click();
     await expect(page.getByTestId("open-archive")).toBeFocused();
     await expect(links(page)).toHaveText(["Elms", "Oaks"]);
@@ -156,10 +156,10 @@ test("several conversations can be selected, also by keyboard, and changed toget
   await expect(choose("Six"), "the keys work").toBeFocused();
   await row(page, "Two").locator(".conversation-title").click({ modifiers: ["Shift"] });
   expect(await page.evaluate(() => String(getSelection())), "no text is selected").toBe("");
-  await expect(page.getByTestId("selection")).toContainText("5 chosen");
+  await expect(page.getByTestId("selection")).toContainText("5 selected");
   await choose("Four").press("Space");
   await expect(choose("Four")).not.toBeChecked();
-  await expect(page.getByTestId("selection")).toContainText("4 chosen");
+  await expect(page.getByTestId("selection")).toContainText("4 selected");
 
   await page.getByTestId("archive-chosen").press("Enter");
   await expect(links(page)).toHaveText(["Four", "One"]);

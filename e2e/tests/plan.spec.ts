@@ -123,7 +123,7 @@ test("a failed step is retried, and then the plan is revised, each with its reas
       await expect.poll(() => states(page)).toEqual(["failed", "working"]);
       await expect(step.getByTestId("plan-reason")).toContainText("it is still gone");
       // prose-ok: a text of the page
-      await expect(anew).toContainText("Planned anew");
+      await expect(anew).toContainText("Plan revised");
       await expect(anew).toContainText("it is still gone");
       await expect(page.getByTestId("plan-count")).toHaveText("0 of 1 step done");
     });
@@ -194,7 +194,7 @@ test("a failed plan is mentioned, and plan mode applies only to the next message
   const lacking = page.getByTestId("plan-lacking");
   for (const how of ["heard", "reloaded"]) {
     await test.step(how, async () => {
-      await expect(lacking).toHaveText("No plan could be made, so this was answered without one.");
+      await expect(lacking).toHaveText("The model could not make a plan, so it answered without one.");
       await expect(answer).toContainText("It is 3.");
       await expect(page.getByTestId("plan-first")).toHaveAttribute("aria-pressed", "false");
     });

@@ -92,10 +92,10 @@ test("after Stop, queued messages wait until the user sends them", async ({ page
   await page.keyboard.press("Enter");
   await page.keyboard.press("Escape");
   await expect(chat.answers).toHaveAttribute("data-status", "stopped");
-  await expect(page.getByTestId("queue")).toContainText("The answer was stopped, so these wait");
+  await expect(page.getByTestId("queue")).toContainText("Paused: the last answer was stopped.");
   await chat.ask("A new one");
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
-  await expect(page.getByTestId("queue"), "a new message is sent alone").toContainText("These wait until you send them.");
+  await expect(page.getByTestId("queue"), "a new message is sent alone").toContainText("Paused until you send them.");
   await expect(page.getByTestId("queued")).toHaveText(["Two"]);
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(2)).toContainText("Third answer.");
@@ -142,7 +142,7 @@ test("queued messages are not sent by themselves after the page was closed", asy
   await expect.poll(async () => (await (await request.get(`/api/conversations/${address.split("/").pop()}`)).json()).running).toBe(false);
   await page.goto(address);
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
-  await expect(page.getByTestId("queue")).toContainText("These were not sent yet.");
+  await expect(page.getByTestId("queue")).toContainText("Not sent yet.");
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
 });

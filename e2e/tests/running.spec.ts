@@ -143,7 +143,7 @@ test("the end of an answer whose conversation was deleted is not announced", asy
     Object.assign(window, { heard });
   });
   await request.delete(chat.api());
-  await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
+  await expect(page.getByTestId("deleted-notice")).toContainText("deleted in another tab or on another device");
   const heard = await page.evaluate(() => (window as unknown as { heard: string[] }).heard);
   expect(heard.filter((text) => text.startsWith("The answer"))).toEqual([]);
 });

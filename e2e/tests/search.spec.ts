@@ -47,7 +47,7 @@ test("the arrow keys and Enter open a match in a message, where it is marked", a
   // The question, the tool call and the answer contain the number.
   await expect(found.first()).toContainText("Zebra crossing");
   await expect(found.first().locator("mark").first()).toHaveText("77001");
-  await expect(page.getByTestId("search-status")).toHaveText(/^\d+ places$/);
+  await expect(page.getByTestId("search-status")).toHaveText(/^\d+ matches$/);
   await expect(page.getByTestId("conversation-link")).toHaveText(["Zebra crossing"]);
   await expect(found.locator(".hit-title"), "the title is shown once, and announced with each match").toHaveText(["Zebra crossing"]);
   for (const hit of await found.all()) await expect(hit).toHaveAccessibleName(/^Zebra crossing/);
@@ -93,13 +93,13 @@ test("the arrow keys can leave the list upwards, and Esc ends the search", async
 test("an empty result and a failure are announced, with a Retry button", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await openSearch(page, "qwertzuiop");
-  await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
+  await expect(page.getByTestId("search-status")).toContainText("No matches in messages");
   await page.route("**/api/search?*", (route) => route.abort());
   await page.getByTestId("search").fill("qwert");
   await expect(page.getByTestId("search-status")).toContainText("cannot be reached");
   await page.unroute("**/api/search?*");
   await page.getByTestId("search-on").click();
-  await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
+  await expect(page.getByTestId("search-status")).toContainText("No matches in messages");
 });
 
 test("an outdated response is dropped, and pages are joined", async ({ page }) => {
@@ -123,11 +123,11 @@ test("an outdated response is dropped, and pages are joined", async ({ page }) =
   const found = page.getByTestId("search-hit");
   await expect(found).toHaveCount(20);
   held.open();
-  await expect(page.getByTestId("search-status")).toHaveText("20+ places");
+  await expect(page.getByTestId("search-status")).toHaveText("20+ matches");
   await page.getByTestId("search-on").click();
   await expect(found).toHaveCount(23);
   await expect(found.last()).toContainText("Number 23");
-  await expect(page.getByTestId("search-status")).toHaveText("23 places");
+  await expect(page.getByTestId("search-status")).toHaveText("23 matches");
   expect(asked).toEqual([["ta", null], ["tax", null], ["tax", "20"]]);
 });
 
@@ -140,7 +140,7 @@ test("a slow search continues by itself and says so", async ({ page }) => {
     await route.fulfill({ json: { items: hits(1, 2), next_cursor: null, complete: true } });
   });
   await openSearch(page, "tax");
-  await expect(page.getByTestId("search-status")).toContainText("Still searching");
+  await expect(page.getByTestId("search-status")).toContainText("Searching older messages");
   held.open();
   await expect(page.getByTestId("search-hit")).toHaveCount(2);
 });
@@ -221,7 +221,7 @@ test.describe("within a conversation", () => {
     await page.getByTestId("find-next").click();
     await expect(place).toHaveText("1 of 11");
     await field.fill("not there at all");
-    await expect(place).toHaveText("Not found");
+    await expect(place).toHaveText("No matches");
     await field.press("Escape");
     await expect(page.getByTestId("find")).toHaveCount(0);
     await expect(page.locator("#thread")).toBeFocused();
@@ -255,7 +255,7 @@ test.describe("within a conversation", () => {
     await field.fill("what is tax");
     await expect(place, "the text as written").toHaveText("1 of 2");
     await field.fill("is what");
-    await expect(place).toHaveText("Not found");
+    await expect(place).toHaveText("No matches");
     await expect.poll(() => marked("place")).toEqual([]);
     await field.press("Escape");
     await expect.poll(() => page.evaluate(() => CSS.highlights.size)).toBe(0);

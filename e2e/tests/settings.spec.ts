@@ -71,7 +71,7 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
   // The new password is the old one, because the other tests use it.
   await page.getByTestId("password-new").fill(PASSWORD);
   await page.getByTestId("change-password").click();
-  await expect(page.getByText("The password is changed. Other browsers are signed out.")).toBeVisible();
+  await expect(page.getByText("Your password is changed. Your other browsers are signed out.")).toBeVisible();
   await expect(page.getByTestId("password-new")).toHaveValue("");
 
   await page.getByTestId("open-delete-account").click();
@@ -85,7 +85,7 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
 
 test("a user at the limit of concurrent answers sees what to do", async ({ browser, baseURL }) => {
   const [context, page] = await signedIn(browser, baseURL!);
-  await expect(page.getByTestId("allowance").first()).toHaveText(/Answers at the same time\s*1 of 1 left/);
+  await expect(page.getByTestId("allowance").first()).toHaveText(/Simultaneous answers\s*1 of 1 left/);
   const second = await context.newPage();
   await second.goto("/");
   await alive(second);

@@ -19,7 +19,7 @@ test("conversations can be found, renamed, deleted and restored", async ({ page,
     await page.getByTestId("search").fill("ear");
     await expect(links).toHaveText(["Pears"]);
     await page.getByTestId("search").fill("cherries");
-    await expect(page.getByText("No conversation matches.")).toBeVisible();
+    await expect(page.getByText("No matching conversations.")).toBeVisible();
     await page.getByTestId("search").fill("");
     await expect(row("Apples")).toBeVisible();
   });

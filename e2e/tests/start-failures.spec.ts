@@ -63,7 +63,7 @@ test("a WASM module that stops is reported", async ({ page }) => {
   await expect(notice(page)).toBeHidden();
   // A panic ends the module with such an error.
   await page.evaluate(() => setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }));
-  await expect(notice(page)).toContainText("broke");
+  await expect(notice(page)).toContainText("Something went wrong");
 });
 
 test("a WASM module that stops during a wait is reported", async ({ page }) => {
@@ -72,7 +72,7 @@ test("a WASM module that stops during a wait is reported", async ({ page }) => {
   await page.evaluate(() => void Promise.reject(new Error("From another script.")));
   await expect(notice(page)).toBeHidden();
   await page.evaluate(() => void Promise.reject(new WebAssembly.RuntimeError("unreachable")));
-  await expect(notice(page)).toContainText("broke");
+  await expect(notice(page)).toContainText("Something went wrong");
 });
 
 test("a panic of the WASM module is reported", async ({ page }) => {
@@ -88,13 +88,13 @@ test("a panic of the WASM module is reported", async ({ page }) => {
     };
   });
   await page.getByTestId("new-chat").click();
-  await expect(notice(page)).toContainText("broke");
+  await expect(notice(page)).toContainText("Something went wrong");
 });
 
 test("the message about a stopped module is in the user's language", async ({ page, context, baseURL }) => {
   await context.addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
   await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
   await page.goto("/");
-  await expect(page.getByRole("alert").filter({ hasText: "読み込めなかった" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "読み込めませんでした" })).toBeVisible();
   expect(await findings(page)).toEqual(NOTHING);
 });

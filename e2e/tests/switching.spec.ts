@@ -139,7 +139,7 @@ test("a conversation that was deleted elsewhere shows that, and the draft moves 
   await chat.ask("What is 1 + 1?");
   await page.getByTestId("composer").fill("Half a thought");
   await request.delete(chat.api());
-  await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
+  await expect(page.getByTestId("deleted-notice")).toContainText("deleted in another tab or on another device");
   const hint = "This conversation was deleted. Send this in a new chat.";
   await expect(page.getByTestId("composer")).toHaveAccessibleDescription(hint);
   await expect(chat.messages, "it can still be read").toHaveCount(2);

@@ -54,7 +54,7 @@ test("an answer shows its exact usage, which excludes the title", async ({ page,
     const each = "1,200 tokens in · 34 out";
     for (const answer of [0, 1]) await expect(chat.answers.nth(answer).getByTestId("usage"), when).toHaveText(each);
     await expect(page.getByTestId("usage"), "and nowhere else").toHaveCount(2);
-    await expect(page.getByTestId("usage-in-all"), when).toHaveText("In all 2,400 tokens in · 68 out");
+    await expect(page.getByTestId("usage-in-all"), when).toHaveText("Total: 2,400 tokens in · 68 out");
     await page.reload();
   }
 });
@@ -87,7 +87,7 @@ test("usage is shown by purpose on request, for an answer and for the conversati
   await expect(sheet.getByTestId("usage-row")).toHaveText([
     "Answers2 calls · 2,400 tokens in · 68 out",
     "Titles1 call · 1,200 tokens in · 34 out",
-    "In all3 calls · 3,600 tokens in · 102 out",
+    "Total3 calls · 3,600 tokens in · 102 out",
   ]);
   await test.step("no word is split on a phone", async () => {
     await page.setViewportSize({ width: 360, height: 740 });

@@ -38,11 +38,11 @@ test("an opened call shows who decided on it, when, the scope, and the kind of f
   const lines = page.getByTestId("tool-call");
   await lines.first().click();
   const said = page.getByTestId("decided");
-  await expect(said).toContainText("Allowed by you, always");
+  await expect(said).toContainText("Allowed by you, in all conversations");
   await expect(said.locator("time")).toHaveAttribute("datetime", /^2026-11-01T12:00:00/);
   await lines.last().click();
   await expect(said.last()).toContainText("Denied by the reviewing models");
-  await expect(page.getByTestId("error-type")).toHaveText("Kind of error: denied");
+  await expect(page.getByTestId("error-type")).toHaveText("Error type: denied");
 });
 
 test("every status has an icon and a word, and every duration has a unit", async ({ page }) => {
@@ -85,7 +85,7 @@ test("every status has an icon and a word, and every duration has a unit", async
 
   await test.step("a call that needs approval is open, and stays closed after the user closes it", async () => {
     await expect(lines.last()).toHaveAttribute("aria-expanded", "true");
-    await expect(page.getByText("Waits for a decision before it runs.")).toBeVisible();
+    await expect(page.getByText("Needs approval before it runs.")).toBeVisible();
     await lines.last().click();
     await expect(page.getByTestId("tool-call-details")).toHaveCount(0);
   });

@@ -83,7 +83,7 @@ test("calls of other users need a reason, and their pages are accessible", async
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("42.5");
   await page.goto(`/admin/calls/${echo}`);
   await expect(page.locator(".book-text pre").first()).toContainText("pizza");
-  await expect(page.locator(".book-decisions li")).toContainText("Approved, by ann");
+  await expect(page.locator(".book-decisions li")).toContainText("Allowed once, by ann");
 
   for (const look of LOOKS) {
     const looking = await signedIn(browser, baseURL!, ADMIN, look);

@@ -51,7 +51,7 @@ test("the tools are listed by server, with their description, risk and problems"
   await expect(servers.nth(1).getByTestId("left-out")).toContainText("its schema is not an object");
   await expect(page.getByTestId("server-status")).toHaveText(["connected", "not connected", "connecting…"]);
   await expect(servers.nth(2)).toContainText("The connection was refused.");
-  await expect(servers.nth(2)).toContainText("check its address and token");
+  await expect(servers.nth(2)).toContainText("Check the server's address and token");
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("tools-panel")).toBeHidden();
   await expect(page.getByTestId("open-tools"), "the focus is back").toBeFocused();

@@ -1,15 +1,15 @@
-// Says that the server is out of reach, in place of the browser's own error page, and does nothing else. It keeps nothing:
-// every page and every answer comes from the server, so none is ever out of date. The page asks for it with its language.
+// Shows a page in the user's language if the server is unreachable, instead of the browser's error page. The worker has no
+// cache: every page and every response comes from the server, so none is outdated. The page registers it with its language.
 
-const WORDS = {
+const TEXTS = {
   en: [
     "Tallybook cannot be reached",
-    "You are offline, or the server is away. Your conversations are kept there.",
+    "You are offline, or the server is not running. Your conversations are saved on the server.",
     "Try again",
   ],
   ja: [
     "Tallybookに接続できません",
-    "オフラインか、サーバーが停止しています。会話はサーバーに保存されています。",
+    "オフラインになっているか、サーバーが停止しています。会話はサーバーに保存されています。",
     "もう一度試す",
   ],
 };
@@ -21,7 +21,7 @@ const STYLE =
 
 function offline() {
   const language = new URL(location.href).searchParams.get("lang") === "ja" ? "ja" : "en";
-  const [title, text, again] = WORDS[language];
+  const [title, text, again] = TEXTS[language];
   const page =
     `<!DOCTYPE html><html lang="${language}"><meta charset="utf-8">` +
     `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style>` +
@@ -36,13 +36,13 @@ function offline() {
   });
 }
 
-// A new version takes the place of an old one at once: neither holds anything.
+// A new version replaces the previous one at once, since neither has a cache.
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
 addEventListener("fetch", (event) => {
   const { mode, url } = event.request;
-  // Files that are saved are navigations, too.
+  // Downloads are navigations, too.
   if (mode === "navigate" && !new URL(url).pathname.startsWith("/api/")) {
     event.respondWith(fetch(event.request).catch(offline));
   }

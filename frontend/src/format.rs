@@ -1,9 +1,11 @@
-//! Numbers and times as people read them. Pure; nothing here knows the current time.
+//! Formats numbers, durations, sizes and names for display, and divides long texts. Pure: nothing here reads the clock.
 
-use crate::language::Language;
+use std::borrow::Cow;
 
-/// How long something took: `340 ms`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `3.4秒`, `2分5秒`. Rounded down, so that no
-/// unit overflows.
+use crate::{invisible::escaped, language::Language};
+
+/// Formats a duration in milliseconds: `340 ms`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `3.4秒`, `2分5秒`. Rounds down,
+/// so that no unit overflows.
 pub fn duration(language: Language, ms: i64) -> String {
     let [second, minute, hour, gap] = match language {
         Language::English => ["s", "m", "h", " "],
@@ -21,18 +23,18 @@ pub fn duration(language: Language, ms: i64) -> String {
     }
 }
 
-/// A count with its thousands set apart, as both languages write it: `48,210`.
+/// Formats a count with thousands separators, which both languages write the same way: `48,210`.
 pub fn count(number: usize) -> String {
     grouped(&number.to_string())
 }
 
-/// The same of a count as the wire carries it. Less than nothing is nothing.
+/// Formats a count from an API response. Negative counts are shown as 0.
 pub fn count_of(number: i64) -> String {
     grouped(&number.max(0).to_string())
 }
 
-/// An amount of money that is told in billionths, without its currency: `1.25`, `0.0123`, `<0.0001`. Small amounts are told
-/// to four places, since answers cost fractions of a cent.
+/// Formats an amount of money given in billionths, without its currency: `1.25`, `0.0123`, `<0.0001`. Amounts below 1 have
+/// four decimal places, since answers cost fractions of a cent.
 pub fn amount(nanos: i64) -> String {
     const UNIT: i64 = 1_000_000_000;
     match nanos {
@@ -54,7 +56,7 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
-/// How much a text is: `312 bytes`, `48 kB`, `4.8 MB`. Rounded, since it is told to be compared with patience.
+/// Formats a size in bytes: `312 bytes`, `48 kB`, `4.8 MB`. Rounded, since users only need its magnitude.
 pub fn size(language: Language, bytes: i64) -> String {
     const KILO: i64 = 1000;
     const MEGA: i64 = KILO * KILO;
@@ -68,8 +70,8 @@ pub fn size(language: Language, bytes: i64) -> String {
     }
 }
 
-/// A text in blocks of at most `limit` bytes, at least four. They end with a line where one ends in the block's second half,
-/// and otherwise between two characters.
+/// Splits a text into blocks of at most `limit` bytes; `limit` must be at least 4. A block ends at a line end if one is in
+/// its second half, and otherwise between two characters.
 pub fn blocks(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -85,7 +87,18 @@ pub fn blocks(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first `limit` characters of `text`, and whether there are more.
+/// Returns the display name of a tool. A tool of a server, such as `files__read`, is shown as `files · read`. Names of
+/// built-in tools contain no `__`. Hidden characters are escaped, since a model can request a name that no tool has.
+pub fn tool_name(name: &str) -> Cow<'_, str> {
+    match name.split_once("__") {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
+            Cow::Owned(format!("{} · {}", escaped(server), escaped(tool)))
+        }
+        _ => escaped(name),
+    }
+}
+
+/// Returns the first `limit` characters of `text`, and `true` if there are more.
 pub fn beginning(text: &str, limit: usize) -> (&str, bool) {
     match text.char_indices().nth(limit) {
         Some((end, _)) => (&text[..end], true),
@@ -97,7 +110,7 @@ pub fn beginning(text: &str, limit: usize) -> (&str, bool) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{beginning, blocks, count, count_of, duration, size};
+    use super::{beginning, blocks, count, count_of, duration, size, tool_name};
     use crate::language::Language;
 
     #[test]
@@ -154,7 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn blocks_end_with_a_line_where_they_can() {
+    fn tools_of_servers_are_shown_with_their_server() {
+        for (name, shown) in [
+            ("add", "add"),
+            ("files__read", "files · read"),
+            ("files__read__all", "files · read__all"),
+            ("__add", "__add"),
+            ("add__", "add__"),
+        ] {
+            assert_eq!(tool_name(name), shown);
+        }
+    }
+
+    #[test]
+    fn blocks_end_at_a_line_end_if_possible() {
         let of = |text: &'static str| blocks(text, 6).collect::<Vec<_>>();
         assert_eq!(of("abc\nde\nfghijklmn\n"), ["abc\n", "de\nfgh", "ijklmn", "\n"]);
         assert_eq!(of("計算です"), ["計算", "です"]);
@@ -163,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_are_the_whole_text(text in "[a計🙂\n]{0,40}", limit in 4_usize..20) {
+        fn blocks_contain_the_complete_text(text in "[a計🙂\n]{0,40}", limit in 4_usize..20) {
             let blocks: Vec<&str> = blocks(&text, limit).collect();
             prop_assert_eq!(blocks.concat(), text.as_str());
             prop_assert!(blocks.iter().all(|block| !block.is_empty() && block.len() <= limit));

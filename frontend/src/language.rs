@@ -1,11 +1,11 @@
-//! The languages of the page, and how one is chosen. What the page says in them is in `text`.
+//! The languages of the page. Their texts are in `text`.
 
 use leptos::prelude::use_context;
 
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// Also for everybody whose language the page does not have.
+    /// Also the fallback for languages that the page does not support.
     #[default]
     English,
     /// 日本語
@@ -13,16 +13,16 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::English, Self::Japanese];
 
-    /// The language with this code, as `ja` or `ja-JP`.
+    /// Returns the language with this code, such as `ja` or `ja-JP`.
     pub fn from_code(code: &str) -> Option<Self> {
         let primary = code.split(['-', '_']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| language.code().eq_ignore_ascii_case(primary))
     }
 
-    /// Its code in HTML and in headers.
+    /// Returns the code for HTML and HTTP headers.
     pub const fn code(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -30,7 +30,7 @@ impl Language {
         }
     }
 
-    /// Its name in itself, which is how those look for it who read no other.
+    /// Returns the language's name in the language itself, so that its readers recognize it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -39,8 +39,8 @@ impl Language {
     }
 }
 
-/// The language of the page that is being drawn. To be asked while a component is built; it stays the same as long as the
-/// page does.
+/// Returns the language of the page. Call it while a component is created; the language stays the same until the page is
+/// reloaded.
 pub(crate) fn use_language() -> Language {
     use_context().unwrap_or_default()
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::Language;
 
     #[test]
-    fn regions_and_case_do_not_matter_and_other_languages_are_unknown() {
+    fn region_and_case_are_ignored_and_other_languages_are_unknown() {
         for code in ["ja", "ja-JP", "JA", "ja_JP"] {
             assert_eq!(Language::from_code(code), Some(Language::Japanese), "{code}");
         }

@@ -1,32 +1,31 @@
-//! Finds a phrase in texts as it was typed, whatever the case and the width of its letters and however much white space
-//! separates its words. Pure.
+//! Finds a typed phrase in texts. Ignores letter case, character width, and the amount of white space between words. Pure.
 
 use std::ops::Range;
 
-/// The most places that are found in one text.
+/// Maximum number of matches in one text.
 pub(crate) const MAX_PLACES: usize = 1000;
 
-/// The full-width forms of U+FF61 to U+FF9D.
+/// Full-width forms of the characters U+FF61 to U+FF9D.
 const KATAKANA: &str = "。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
 
-/// A phrase to find.
+/// A search phrase, with case and width folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phrase(Vec<char>);
 
-/// A letter of a text without case and width, and the UTF-16 units that it was written with.
+/// A folded letter, and the UTF-16 units of the text that it represents.
 struct Folded {
     letter: char,
     units: Range<u32>,
 }
 
 impl Phrase {
-    /// The phrase that was typed; `None` if it is empty. White space around it does not count.
+    /// Creates a phrase from what the user typed. Ignores white space around it. Returns `None` if nothing is left.
     pub(crate) fn new(typed: &str) -> Option<Self> {
         let letters: Vec<char> = fold(typed.trim()).into_iter().map(|folded| folded.letter).collect();
         (!letters.is_empty()).then_some(Self(letters))
     }
 
-    /// Returns where the phrase is in a text, in UTF-16 units; at most [`MAX_PLACES`] places, none of which overlap.
+    /// Returns the positions of the phrase in a text, in UTF-16 units: at most [`MAX_PLACES`], without overlaps.
     pub(crate) fn places(&self, text: &str) -> Vec<Range<u32>> {
         let folded = fold(text);
         let mut places = Vec::new();
@@ -64,7 +63,7 @@ fn fold(text: &str) -> Vec<Folded> {
     folded
 }
 
-/// Returns a letter in its usual width.
+/// Returns a letter in its normal width.
 fn narrow(c: char) -> char {
     match c {
         _ if c.is_whitespace() => ' ',
@@ -72,16 +71,16 @@ fn narrow(c: char) -> char {
         '\u{ff61}'..='\u{ff9d}' => KATAKANA.chars().nth((u32::from(c) - 0xff61) as usize).unwrap_or(c),
         '\u{ff9e}' => '\u{3099}',
         '\u{ff9f}' => '\u{309a}',
-        // Lower case has two of them, by their place in a word.
+        // The lower case has two forms, depending on the position in a word.
         'ς' => 'σ',
         c => c,
     }
 }
 
-/// Returns the one letter that two make together: white space, or a kana and its sound mark.
+/// Merges two letters that count as one: adjacent white space, or a kana and its sound mark. Otherwise returns `None`.
 fn joined(before: char, c: char) -> Option<char> {
     let after = |by: u32| char::from_u32(u32::from(before) + by);
-    // Each kana that takes a mark is followed by its voiced form, in hiragana and, 0x60 later, in katakana.
+    // In hiragana and, 0x60 later, in katakana, the code point after a kana is its voiced form.
     let hiragana = match before {
         'ァ'..='ヶ' => char::from_u32(u32::from(before) - 0x60)?,
         before => before,
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_is_found_as_it_was_typed_and_each_place_counts() {
+    fn all_matches_of_a_phrase_are_found() {
         for (text, typed, expected) in [
             ("Tax and TAX", "tax", &[(0, 3), (8, 11)][..]),
             ("What is this? This is what.", "what is", &[(0, 7)]),
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn width_does_not_count() {
+    fn width_is_ignored() {
         for (text, typed, expected) in [
             ("１２．５ と 12.5", "12.5", &[(0, 4), (7, 11)][..]),
             ("ＴＡＸ", "tax", &[(0, 3)]),
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_phrase() {
+    fn white_space_alone_is_not_a_phrase() {
         assert_eq!(Phrase::new(""), None);
         assert_eq!(Phrase::new(" \u{3000}"), None);
     }

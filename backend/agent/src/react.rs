@@ -26,8 +26,7 @@ use crate::tool_step::ToolRunner;
 pub const STEP_LIMIT: &str = "step_limit";
 
 /// The text of a turn that ended with [`STEP_LIMIT`] and whose model wrote none in the last step.
-pub(crate) const STEP_LIMIT_TEXT: &str =
-    "I used up the steps that one answer may have before I was done. Ask me to continue.";
+pub(crate) const STEP_LIMIT_TEXT: &str = "I reached the step limit before I was done. Ask me to continue.";
 
 /// Stop reason of a turn whose last step has calls that the API client is to run.
 pub const CLIENT_CALLS: &str = "client_calls";

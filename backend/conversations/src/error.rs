@@ -28,8 +28,8 @@ pub enum ServiceError {
     DefinitionChanged,
     /// The tool is new, and its server already has `MAX_PINS` tools.
     #[error(
-        "{} other tools of this server are remembered, which are as many as may be, so this one counts as changed whatever it \
-         is. In the settings, give the server another name, and name the tools that you want of it in `include`.",
+        "The server already has {} known tools, which is the limit, so this tool cannot be accepted. In the settings, rename \
+         the server and list the tools you need in `include`.",
         MAX_PINS
     )]
     TooManyTools,
@@ -37,18 +37,20 @@ pub enum ServiceError {
     #[error("This tool call returned no output. Get the call itself to see how it ended.")]
     NoOutput,
     /// A turn runs in this conversation.
-    #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
+    #[error("An answer is already running in this conversation. Wait for it to end, or stop it.")]
     TurnRunning,
     /// The conversation's turn waits for approval.
-    #[error("An answer in this conversation waits for a decision on its tool calls. Decide on them, or stop it.")]
+    #[error(
+        "An answer in this conversation needs approval for its tool calls. Allow or deny them, or stop the answer."
+    )]
     AwaitingApproval,
     /// The call does not wait for a decision.
-    #[error("This tool call does not wait for a decision: {0}.")]
+    #[error("This tool call does not need approval: {0}.")]
     AlreadyDecided(String),
     /// The tool's definition has changed since approval was requested.
     #[error(
-        "The tool {name:?} has changed since it was asked for, so look at it again before you decide. It says of itself \
-         now: {description}"
+        "The tool {name:?} has changed since approval was requested. Check it again before you decide. Its description is now: \
+         {description}"
     )]
     ToolChanged {
         /// Name of the tool.

@@ -59,7 +59,7 @@ impl Part {
     pub(crate) fn heading(self, call: Option<&Call>, text: Language) -> &'static str {
         match self {
             Self::Proposed => text.proposed_input(),
-            Self::Input if call.is_some_and(|call| call.proposed.is_some()) => text.changed_input(),
+            Self::Input if call.is_some_and(|call| call.proposed.is_some()) => text.edited_input(),
             Self::Input => text.input(),
             Self::Output => text.output(),
             Self::Error => text.error(),

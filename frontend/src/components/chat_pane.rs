@@ -84,7 +84,7 @@ pub(crate) fn ChatPane(
     // What the server wrote stays until it is known here.
     let drawn_usage = browser::drawn_by_server(USAGE_ID).and_then(|usage| usage.text_content());
     let usage = memo(move |_| {
-        let usage = session.transcript.with(Transcript::usage).map(|usage| text.usage_in_all(usage));
+        let usage = session.transcript.with(Transcript::usage).map(|usage| text.total_usage(usage));
         usage.or_else(|| drawn_usage.clone().filter(|_| session.is_loading()))
     });
     let found_in = memo(move |_| match session.place.get() {
@@ -217,7 +217,7 @@ fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolC
     });
     effect(move || {
         if waits.get() && browser::is_hidden() {
-            notification::show(text.decision_needed(), &tab.get_untracked());
+            notification::show(text.approval_needed(), &tab.get_untracked());
         }
     });
     effect(move || {

@@ -41,7 +41,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     take_drops(session);
     refuse_pasted_files(session);
     let hint = memo(move |_| match () {
-        () if session.is_leaving.get() => Hint::Obstacle(text.send_while_leaving()),
+        () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
         () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
         () if session.place.with(|place| *place == Place::Deleted) => Hint::Obstacle(text.send_after_deletion()),
         // Under a thumb the keyboard says what its key does.
@@ -170,7 +170,7 @@ fn SendButton(session: Session) -> impl IntoView {
     // What keeps a message from being sent.
     let obstacle = memo(move |_| match session.place.get() {
         Place::Deleted => Some(text.send_after_deletion()),
-        _ if session.is_leaving.get() => Some(text.send_while_leaving()),
+        _ if session.is_leaving.get() => Some(text.send_while_deleting()),
         _ => session.draft.with(|draft| draft.trim().is_empty()).then(|| text.send_nothing()),
     });
     let label = move || if session.is_busy() { text.send_later() } else { text.send() };

@@ -21,9 +21,9 @@ pub(crate) fn connection_note(session: Session) -> AnyView {
     view! {
         <div class="connection">
             <span class="visually-hidden" role="status">
-                {move || is_reconnecting.get().then(|| text.connection_is_lost())}
+                {move || is_reconnecting.get().then(|| text.connection_interrupted())}
             </span>
-            <span role="status">{move || session.is_going.get().then(|| text.going_there())}</span>
+            <span role="status">{move || session.is_going.get().then(|| text.opening_message())}</span>
             <span class="connection-countdown" aria-hidden="true">{reconnecting}</span>
             {move || is_reconnecting.get().then(|| view! {
                 <button

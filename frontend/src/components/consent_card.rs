@@ -21,7 +21,7 @@ use crate::{
         reviews::reviews_view,
         shown::{OptionalEntry, read},
     },
-    invisible::escaped,
+    format,
     keys::Command,
     language::use_language,
     reactive::{effect, memo},
@@ -105,7 +105,7 @@ impl Card {
             _ => false,
         });
         let name = call.with_untracked(|call| call.as_ref().map(|call| call.name.clone())).unwrap_or_default();
-        let title = text.may_it_run(&escaped(&name));
+        let title = text.allow_to_run(&format::tool_name(&name));
         let risk = move || match session.tools.server_of(&name) {
             Some(server) => text.risk_of_server(&server),
             None => text.risk_of_tool().to_owned(),

@@ -42,7 +42,7 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let drawn = browser::drawn_by_server(NOTE_ID).map(|note| note.inner_html());
     let drawn = move || drawn.clone().filter(|_| session.is_loading());
     let count = memo(move |_| waiting.with(Vec::len));
-    let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_wait(count));
+    let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_need_approval(count));
     // What is allowed is what was read: no call with input that was not in sight, or that is being edited.
     let is_unseen = memo(move |_| {
         session.seen_calls.with(|seen| waiting.with(|waiting| waiting.iter().any(|id| !seen.contains(id))))
@@ -76,14 +76,14 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
             }
             .into_any()
         };
-    let why_not = Signal::derive(move || is_unseen.get().then(|| text.see_all_first()));
+    let why_not = Signal::derive(move || is_unseen.get().then(|| text.show_all_inputs_first()));
     let at_any_time = Signal::stored(None);
     view! {
         {move || drawn().map(|html| view! { <div class="consent-note" inner_html=html></div> })}
         <div class="consent-note" id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
             {move || (count.get() > 0).then(|| {
-                button("show-calls", text.show_calls(), at_any_time, Callback::new(move |()| go_to_first(waiting)))
+                button("show-calls", text.review_calls(), at_any_time, Callback::new(move |()| go_to_first(waiting)))
             })}
             {move || (count.get() > 1).then(|| [
                 button("allow-all", text.allow_all(), why_not, Callback::new(move |()| decide(Decision::Approve))),

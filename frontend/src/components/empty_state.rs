@@ -75,7 +75,7 @@ fn ToolsAtHand(offer: Offer) -> impl IntoView {
     (!chips.is_empty()).then(|| {
         view! {
             <div class="tools-at-hand">
-                <h2>{text.tools_at_hand()}</h2>
+                <h2>{text.available_tools()}</h2>
                 <ul>{chips}</ul>
                 {(more > 0).then(|| view! {
                     <button

@@ -44,7 +44,7 @@ pub(crate) fn ExplanationNote(explanation: RwSignal<Option<Explanation>>) -> imp
     move || {
         let content = match explanation.get()? {
             Explanation::Asked => view! { <p>{text.explaining()}</p> }.into_any(),
-            Explanation::Lines(lines) if lines.is_empty() => view! { <p>{text.nothing_done()}</p> }.into_any(),
+            Explanation::Lines(lines) if lines.is_empty() => view! { <p>{text.nothing_to_explain()}</p> }.into_any(),
             Explanation::Lines(lines) => {
                 let lines = lines.into_iter().map(|line| view! { <li dir="auto">{line}</li> }).collect_view();
                 view! { <ul>{lines}</ul> }.into_any()

@@ -49,7 +49,7 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
         (&["E"], text.key_expand()),
         (&["1", "2", "3"], text.key_choose()),
     ];
-    let writing = [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_break_line())];
+    let writing = [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_new_line())];
     view! {
         <dialog
             class="help"

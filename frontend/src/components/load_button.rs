@@ -25,7 +25,7 @@ pub(crate) fn LoadButton(
     let label = move || match loading.get() {
         Loading::Idle => label.clone(),
         Loading::Running => loading_label.to_owned(),
-        Loading::Failed(_) => text.reload().to_owned(),
+        Loading::Failed(_) => text.try_again().to_owned(),
     };
     view! {
         {move || problem().map(|words| view! {

@@ -31,7 +31,7 @@ pub(crate) fn ModelPicker(
     let text = use_language();
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
-            let told = text.only_model(&model);
+            let told = text.model_details(&model);
             // A provider of one model, as the built-in one, says no more than its name.
             let provider =
                 (model.provider != model.name).then(|| view! { <span class="header-provider">{model.provider}</span> });
@@ -57,7 +57,7 @@ pub(crate) fn ModelPicker(
             let (value, words) = if is_next {
                 (format!("{NEXT}{name}"), text.model_for_next(&name))
             } else {
-                (name.clone(), text.model_choice(&model))
+                (name.clone(), name.clone())
             };
             let is_chosen = move || match next.get() {
                 Some(next) => is_next && next == name,
@@ -108,9 +108,9 @@ pub(crate) fn ModelPicker(
 pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, name: String) -> impl IntoView {
     let text = use_language();
     let others = models.all().into_iter().filter(|model| model.name != name);
-    let others = others.map(|model| view! { <option value=model.name.clone()>{text.model_choice(&model)}</option> });
+    let others = others.map(|model| view! { <option value=model.name.clone()>{text.model_details(&model)}</option> });
     let others = others.collect_view();
-    let label = format!("{} {name}. {}", text.model_label(), text.regenerate_by());
+    let label = format!("{} {name}. {}", text.model_label(), text.regenerate_with());
     let list = NodeRef::<html::Select>::new();
     let regenerate = move |chosen: String| {
         // The list shows the author of the answer again, even if the new answer fails.
@@ -125,7 +125,7 @@ pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, nam
             class="field author"
             data-testid="author"
             aria-label=label
-            title=text.regenerate_by()
+            title=text.regenerate_with()
             node_ref=list
             disabled=move || !browser::IS_HERE || session.is_busy()
             on:keydown=move |_| choice.pressed(true)
@@ -139,6 +139,6 @@ pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, nam
             <option value="" selected>{name}</option>
             {others}
         </select>
-        {choice.button("regenerate-by", text.regenerate_by(), regenerate)}
+        {choice.button("regenerate-by", text.regenerate_with(), regenerate)}
     }
 }

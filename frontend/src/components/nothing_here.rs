@@ -42,7 +42,7 @@ pub(crate) fn LoadFailed(
                     retry();
                 }
             >
-                {text.reload()}
+                {text.try_again()}
             </a>
         </section>
     }

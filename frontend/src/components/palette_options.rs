@@ -181,7 +181,7 @@ impl Language {
             Order::Export(..) => self.export_markdown().to_owned(),
             Order::Delete(_) => self.delete_this().to_owned(),
             Order::Search => self.search().to_owned(),
-            Order::Select => self.select().to_owned(),
+            Order::Select => self.select_multiple().to_owned(),
             Order::OpenArchive => self.open_archive().to_owned(),
             Order::ToggleSidebar => self.toggle_sidebar().to_owned(),
             Order::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),

@@ -149,7 +149,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
                     showing.recording.try_update_value(|recording| *recording = Recording::new(&events));
                     Loading::Idle
                 }
-                Ok(_) => Loading::Failed(text.playback_gone().to_owned()),
+                Ok(_) => Loading::Failed(text.replay_gone().to_owned()),
                 Err(error) => Loading::Failed(error.message(text)),
             });
             if loading.try_get_untracked() == Some(Loading::Idle) {
@@ -178,7 +178,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             node_ref=dialog
             on:close=move |_| played.0.set(None)
         >
-            {sheet_top("playback-title", text.playback_title(), text.playback_close())}
+            {sheet_top("playback-title", text.replay_title(), text.replay_close())}
             {move || if is_ready.get() {
                 controls(showing, text)
             } else {
@@ -186,8 +186,8 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
                     <LoadButton
                         name="load-playback"
                         loading=loading.into()
-                        label=text.reload().to_owned()
-                        loading_label=text.playback_loading()
+                        label=text.try_again().to_owned()
+                        loading_label=text.replay_loading()
                         load
                     />
                 }
@@ -228,12 +228,12 @@ fn controls(player: Player, text: Language) -> AnyView {
     view! {
         <div class="playback-controls">
             <button type="button" class="button small primary" data-testid="playback-toggle" on:click=toggle>
-                {move || if player.is_playing.get() { text.playback_pause() } else { text.playback_play() }}
+                {move || if player.is_playing.get() { text.replay_pause() } else { text.replay_play() }}
             </button>
-            {button("playback-back", text.playback_back(), -1)}
-            {button("playback-on", text.playback_on(), 1)}
+            {button("playback-back", text.replay_back(), -1)}
+            {button("playback-on", text.replay_forward(), 1)}
             <label>
-                <span class="visually-hidden">{text.playback_speed()}</span>
+                <span class="visually-hidden">{text.replay_speed()}</span>
                 <select class="field" data-testid="playback-speed" on:change:target=move |event| choose(event.target().value())>
                     {speeds.into_iter().collect_view()}
                 </select>
@@ -244,7 +244,7 @@ fn controls(player: Player, text: Language) -> AnyView {
                 data-testid="playback-place"
                 min="0"
                 max=duration
-                aria-label=text.playback_place()
+                aria-label=text.replay_position()
                 aria-valuetext=told
                 prop:value=move || player.at.get().to_string()
                 on:input:target=move |event| {

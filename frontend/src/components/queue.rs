@@ -36,15 +36,15 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     let says = move || match last_status.get() {
         _ if !is_idle.get() => {
             if is_held.get() {
-                text.queue_is_held()
+                text.queue_held()
             } else {
-                text.queue_goes_on()
+                text.queue_running()
             }
         }
-        Some(MessageStatus::Complete) if is_held.get() => text.queue_is_held(),
-        Some(MessageStatus::Complete) => text.queue_rests(),
-        Some(MessageStatus::Stopped) => text.queue_was_stopped(),
-        _ => text.queue_waits(),
+        Some(MessageStatus::Complete) if is_held.get() => text.queue_held(),
+        Some(MessageStatus::Complete) => text.queue_not_sent(),
+        Some(MessageStatus::Stopped) => text.queue_paused_by_stop(),
+        _ => text.queue_paused(),
     };
     view! {
         <section class="queue" data-testid="queue" aria-label=text.queue_label()>

@@ -35,7 +35,7 @@ pub(crate) fn ReasoningText(key: ItemKey, entry: OptionalEntry) -> impl IntoView
         }
         let complete = thought.with(|thought| {
             thought.as_ref().map(|thought| {
-                let note = thought.told.truncated.then(|| view! { <p class="tool-note">{text.thought_is_cut()}</p> });
+                let note = thought.told.truncated.then(|| view! { <p class="tool-note">{text.reasoning_cut()}</p> });
                 view! { <LongText content=thought.told.text.clone() all=RwSignal::new(false) />{note} }
             })
         });

@@ -86,13 +86,13 @@ fn said_of(search: &Search, text: Language) -> Option<String> {
     let count = search.hits().iter().filter(|hit| hit.message_id.is_some()).count();
     let words = match search.stage() {
         Stage::Off => return None,
-        Stage::Asking if search.has_more() => text.searching_on(),
+        Stage::Asking if search.has_more() => text.searching_older(),
         // What is shown is still that of the search before.
         Stage::Typing | Stage::Asking => text.searching(),
         Stage::Failed(error) => return Some(error.message(text)),
-        Stage::More if count == 0 => text.nothing_yet(),
-        Stage::Done if count == 0 => text.nothing_in_messages(),
-        Stage::More | Stage::Done => return Some(text.places(count, search.has_more())),
+        Stage::More if count == 0 => text.no_matches_yet(),
+        Stage::Done if count == 0 => text.no_matches_in_messages(),
+        Stage::More | Stage::Done => return Some(text.match_count(count, search.has_more())),
     };
     Some(words.to_owned())
 }
@@ -100,8 +100,8 @@ fn said_of(search: &Search, text: Language) -> Option<String> {
 /// What the button says that finds more, or tries again.
 fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
     match search.stage() {
-        Stage::More => Some(text.search_on()),
-        Stage::Failed(_) => Some(text.reload()),
+        Stage::More => Some(text.search_older()),
+        Stage::Failed(_) => Some(text.try_again()),
         Stage::Off | Stage::Typing | Stage::Asking | Stage::Done => None,
     }
 }

@@ -45,8 +45,8 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
     move || {
         is_selecting.get().then(|| {
             view! {
-                <div class="selection" role="group" aria-label=text.select() data-testid="selection">
-                    <p class="selection-count" role="status">{move || text.chosen(chosen.with(Vec::len))}</p>
+                <div class="selection" role="group" aria-label=text.select_multiple() data-testid="selection">
+                    <p class="selection-count" role="status">{move || text.selected_count(chosen.with(Vec::len))}</p>
                     {(!are_archived.get()).then(|| act("pin-chosen", pin_label, |list, chosen| {
                         let are_pinned = untrack(|| chosen.iter().all(|uuid| list.find(*uuid).is_some_and(|item| item.pinned)));
                         list.pin(chosen, !are_pinned);

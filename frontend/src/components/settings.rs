@@ -61,7 +61,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
                 <LoadButton
                     name="load-settings"
                     loading=loading.into()
-                    label=text.reload().to_owned()
+                    label=text.try_again().to_owned()
                     loading_label=text.settings_loading()
                     load
                 />

@@ -113,8 +113,8 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             <LoadButton
                 name="make-link"
                 loading=links.loading.into()
-                label=text.share_make().to_owned()
-                loading_label=text.share_making()
+                label=text.share_create().to_owned()
+                loading_label=text.share_creating()
                 load=move || links.make(with_calls.get_untracked())
             />
             <Show when=move || links.shares.with(|shares| !shares.is_empty())>

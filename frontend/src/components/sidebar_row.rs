@@ -87,7 +87,7 @@ fn Shown(
         >
             <span class="conversation-title">{title}</span>
             {move || waits.get().then(|| view! {
-                <span class="row-waits" role="img" aria-label=text.awaiting_badge() data-testid="row-waits">
+                <span class="row-waits" role="img" aria-label=text.needs_your_approval() data-testid="row-waits">
                     <Draw icon=Icon::Hand />
                 </span>
             })}
@@ -98,8 +98,8 @@ fn Shown(
             class="button icon-only quiet small row-menu-button"
             class:menu-anchor=move || menu.get() == Some(uuid)
             data-testid="row-menu"
-            title=text.row_menu()
-            aria-label=move || item.with(|item| text.row_menu_of(&item.title))
+            title=text.more_actions()
+            aria-label=move || item.with(|item| text.more_actions_for(&item.title))
             popovertarget=ROW_MENU
             // One menu serves all rows, and another row's button takes it over.
             popovertargetaction="show"

@@ -70,8 +70,8 @@ pub(crate) fn NotificationSwitch() -> impl IntoView {
             let is_granted = permission == Permission::Granted;
             obstacle.set(match permission {
                 Permission::Granted => None,
-                Permission::Refused => Some(text.notifications_refused()),
-                Permission::Missing => Some(text.notifications_missing()),
+                Permission::Refused => Some(text.notifications_blocked()),
+                Permission::Missing => Some(text.notifications_need_https()),
             });
             is_on.set(is_granted);
             keep(NOTIFICATIONS_COOKIE, "data-notifications", is_granted);

@@ -13,5 +13,5 @@ pub(crate) fn when(ms: i64, text: Language) -> Option<AnyView> {
 /// When something began and ended, for who asks by pointing at it.
 pub(crate) fn times(text: Language, span: Option<(i64, i64)>) -> Option<String> {
     let (start, end) = span?;
-    Some(text.started_and_ended(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
+    Some(text.ran_at(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
 }

@@ -36,6 +36,8 @@ pub(crate) fn ToolCallDetails(
         let denied = move |call: &&Arc<Call>| call.status == ToolCallStatus::Denied;
         call.with(|call| call.as_ref().filter(denied)?.decided.as_ref()?.reason.clone())
     });
+    // The line above shows a display name.
+    let raw_name = memo(move |_| call.with(|call| call.as_ref()?.raw_name()));
     let error_type = memo(move |_| call.with(|call| call.as_ref()?.error_type.clone()));
     let decided = memo(move |_| call.with(|call| call.as_ref()?.decided.clone()));
     let has_account = use_context::<Person>().is_some_and(|Person(name)| name.is_some());
@@ -61,6 +63,7 @@ pub(crate) fn ToolCallDetails(
                 <h3>{text.denied_because()}</h3>
                 <p class="tool-note" dir="auto" data-testid="denied-because">{reason}</p>
             })}
+            {move || raw_name.get().map(|name| view! { <p class="tool-note"><code>{name}</code></p> })}
             {move || call.with(|call| times(text, call.as_ref()?.span())).map(|told| view! {
                 <p class="tool-note">{told}</p>
             })}

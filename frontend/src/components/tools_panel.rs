@@ -54,7 +54,7 @@ pub(crate) fn content(panel: Panel) -> AnyView {
             <LoadButton
                 name="load-tools"
                 loading=tools.loading.into()
-                label=text.reload().to_owned()
+                label=text.try_again().to_owned()
                 loading_label=text.tools_loading()
                 load=move || tools.load(current.get_untracked())
             />
@@ -123,7 +123,7 @@ fn rest_of_server(panel: Panel, server: ToolServerInfo) -> AnyView {
         {error.map(|error| view! { <p class="failure" lang="en">{error}</p> })}
         {advice.map(|advice| view! { <p class="sheet-note">{advice}</p> })}
         {(!left_out.is_empty()).then(|| view! {
-            <h4 class="tools-left-out">{text.tools_left_out()}</h4>
+            <h4 class="tools-left-out">{text.unavailable_tools()}</h4>
             <ul data-testid="left-out">{left_out}</ul>
         })}
     }
@@ -165,7 +165,7 @@ fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
     let Panel { tools, current, text, .. } = panel;
     let ChangedTool { tool, hash, description } = changed;
     view! {
-        <p class="sheet-note">{text.tool_was_changed()}</p>
+        <p class="sheet-note">{text.tool_changed()}</p>
         <p class="tool-row-about" lang="en" dir="auto">{description}</p>
         <button
             type="button"

@@ -17,7 +17,7 @@ pub(crate) fn usage_rows(items: Vec<PurposeUsage>, text: Language) -> Vec<AnyVie
         view! {
             <div class="usage-row" data-testid="usage-row">
                 <span>{text.purpose(&row.purpose)}</span>
-                <span>{text.calls_of_models(row.calls)} " · " {text.usage(row.usage)}</span>
+                <span>{text.model_calls(row.calls)} " · " {text.usage(row.usage)}</span>
             </div>
         }
         .into_any()

@@ -14,7 +14,7 @@ pub(super) fn answer(view: View<'_>) -> Element {
     let (entry, text) = (view.entry, view.text);
     let article = view.article().with_child(element("h2").with("class", "visually-hidden").with_text(text.answer()));
     let lacks_plan =
-        entry.lacks_plan().then(|| paragraph("note", text.plan_lacking()).with("data-testid", "plan-lacking"));
+        entry.lacks_plan().then(|| paragraph("note", text.plan_unavailable()).with("data-testid", "plan-lacking"));
     let mut article = article.with_child_if_any(lacks_plan);
     for segment in entry.segments() {
         match segment {

@@ -312,7 +312,7 @@ pub(super) fn reasoning_sign(thought: &Thought) -> Element {
 pub(super) fn reasoning_heading(thought: &Thought, text: Language) -> String {
     match thought.told.duration_ms {
         _ if !thought.is_over => text.thinking().to_owned(),
-        Some(ms) => text.thought_for(&format::duration(text, ms)),
-        None => text.thought().to_owned(),
+        Some(ms) => text.reasoned_for(&format::duration(text, ms)),
+        None => text.reasoning().to_owned(),
     }
 }

@@ -48,8 +48,8 @@ impl WayOn {
 /// Renders the button for what can be done.
 pub(super) fn way_on_button(way_on: WayOn, text: Language) -> Element {
     let (name, label) = match way_on {
-        WayOn::Continue => ("continue", text.go_on()),
-        WayOn::Retry => ("retry", text.reload()),
+        WayOn::Continue => ("continue", text.continue_answer()),
+        WayOn::Retry => ("retry", text.try_again()),
         WayOn::AskForRest => ("ask-for-rest", text.ask_for_rest()),
     };
     element("button")
@@ -97,7 +97,7 @@ pub(super) fn silence(view: View<'_>, step: Option<PlanStepId>) -> Element {
     let count = match &waiting {
         Waiting::Provider { seconds, attempt, attempts, .. } => {
             let waited = clocks.map_or(0, super::clocks::Clocks::waiting_seconds);
-            Some(text.trying_again(seconds.saturating_sub(waited), *attempt, *attempts))
+            Some(text.retrying(seconds.saturating_sub(waited), *attempt, *attempts))
         }
         Waiting::Call { bytes, .. } => Some(format::size(text, *bytes)),
         Waiting::Model => (passed >= COUNT_AFTER_SECS).then(|| text.waited(passed)),
@@ -113,9 +113,9 @@ pub(super) fn silence(view: View<'_>, step: Option<PlanStepId>) -> Element {
 fn note(entry: &Entry, text: Language) -> Option<Cow<'static, str>> {
     match entry.stop_reason.as_deref() {
         Some("refusal") => Some(text.model_refused().into()),
-        Some("max_tokens") => Some(text.cut_off().into()),
+        Some("max_tokens") => Some(text.length_limit().into()),
         Some("step_limit") => Some(text.step_limit().into()),
-        Some("client_calls") => Some(text.handed_over().into()),
+        Some("client_calls") => Some(text.client_tool_calls().into()),
         Some(reason) if entry.is_cut_short() => Some(text.cut_off_because(reason).into()),
         // What was said before its calls is not an answer.
         _ => match entry.segments().last() {

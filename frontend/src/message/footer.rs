@@ -60,7 +60,7 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
             .with_child(copy(view, live, Copied::Link))
             .with_child_if_any((!has_failed).then(|| when_idle("regenerate", Icon::Again, text.regenerate())))
             .with_child_if_any(has_calls.then(|| when_idle("explain", Icon::Speech, text.explain())))
-            .with_child(when_idle("play-again", Icon::Play, text.playback()))
+            .with_child(when_idle("play-again", Icon::Play, text.replay()))
     } else {
         footer
     };

@@ -127,14 +127,14 @@ impl View<'_> {
 /// Renders the notice that earlier messages were left out of the model's context, or summarized.
 fn context_notice(context: &ContextTruncation, text: Language) -> Element {
     let Some(summary) = &context.summary else {
-        return parts::paragraph("told", text.left_out()).with("data-testid", "told");
+        return parts::paragraph("told", text.earlier_left_out()).with("data-testid", "told");
     };
     parts::element("details")
         .with("id", "told")
         .with("class", "told")
         .with("data-testid", "told")
-        .with_child(parts::element("summary").with_text(text.summed_up()))
-        .with_child(parts::element("p").with_text(text.summed_up_hint()))
+        .with_child(parts::element("summary").with_text(text.earlier_summarized()))
+        .with_child(parts::element("p").with_text(text.earlier_summary_hint()))
         .with_child(parts::element("blockquote").with("dir", "auto").with_text(summary.as_str()))
 }
 

@@ -75,7 +75,7 @@ pub(super) fn time(view: View<'_>, ms: i64) -> Option<Element> {
 pub(super) fn span_of_time(view: View<'_>, span: Option<(i64, i64)>) -> Option<String> {
     view.live.filter(|live| live.has_local_time)?;
     let (start, end) = span?;
-    Some(view.text.started_and_ended(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
+    Some(view.text.ran_at(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
 }
 
 /// A part that is mounted in a message when it is used.

@@ -66,7 +66,7 @@ fn render_round(view: View<'_>, plan: &Plan, round: &Round) -> Vec<Node> {
     let replan = round.is_replan.then(|| {
         // The reason is known for the last time that steps were planned again.
         let reason = plan.reason.as_deref().filter(|_| plan.revision == round.revision).unwrap_or_default();
-        labeled("plan-anew", view.text.plan_anew(), reason).with("data-testid", "plan-anew")
+        labeled("plan-anew", view.text.plan_revised(), reason).with("data-testid", "plan-anew")
     });
     let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == round.revision);
     let steps = steps.map(|(step, number)| render_step(view, step, number).into()).collect();
@@ -90,7 +90,7 @@ fn announcement(entry: &Entry, text: Language) -> Option<String> {
     let at_work = entry.step_at_work()?;
     let steps = &entry.plan.as_ref()?.steps;
     let number = steps.iter().position(|step| step.step_id == at_work.step_id)? + 1;
-    Some(text.step_begins(number, &at_work.instruction))
+    Some(text.step_announcement(number, &at_work.instruction))
 }
 
 /// Renders a step: its line, and what it wrote and called. That is open while the step is worked on. It always is while one of
@@ -110,7 +110,7 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     body.children.extend(pieces.iter().filter_map(|piece| answer::piece(view, piece)));
     let body = body
         .with_child_if_any(silence)
-        .with_child_if_any(notes.judgement.map(|words| labeled("plan-told", text.plan_judged(), words)));
+        .with_child_if_any(notes.judgement.map(|words| labeled("plan-told", text.plan_evaluation(), words)));
     let state_words = span("plan-state", state_text(step, state, text))
         .with_child_if_any(view.live.map(|_| element("span").with("class", "plan-seconds").with_text(waited)));
     let words = element("span")
@@ -176,7 +176,7 @@ impl Notes {
         let (reason, judgement) = match (state, said) {
             (StepState::Done, said) => (None, said),
             (StepState::Failed, said) => (said, None),
-            (_, Some(said)) if step.attempt > 1 => (Some(text.tried_again(&said)), None),
+            (_, Some(said)) if step.attempt > 1 => (Some(text.retry_reason(&said)), None),
             (_, said) => (said, None),
         };
         Self { reason, judgement }

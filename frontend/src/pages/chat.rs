@@ -119,7 +119,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // What it is drawn from has a turn of its own.
     in_turn(move || {
         view! {
-            <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
+            <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
             <div class="page" class:sidebar-open=drawer.open>
                 {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
                 {layout_first()}

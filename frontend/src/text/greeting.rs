@@ -1,20 +1,20 @@
-//! How a new chat greets, by what can be asked for.
+//! The greeting of a new chat, which depends on the available tools.
 
 use crate::language::Language;
 
-/// What the tools there are let one ask for.
+/// Kind of greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
-    /// There are none.
+    /// No tools are available.
     Talk,
-    /// They reckon, and do nothing else.
+    /// All tools are calculators.
     Calculator,
-    /// They do other things.
+    /// Other tools are available.
     Tools,
 }
 
 impl Language {
-    /// How a new chat begins: what may be asked, and what becomes of it.
+    /// Returns the heading of a new chat and the sentence below it.
     pub(crate) const fn greeting(self, greeting: Greeting) -> (&'static str, &'static str) {
         let title = match (self, greeting) {
             (Self::English, Greeting::Calculator) => "What shall we work out?",
@@ -24,20 +24,20 @@ impl Language {
             (Self::Japanese, Greeting::Tools) => "何をお手伝いしましょうか？",
             (Self::Japanese, Greeting::Talk) => "何について話しましょうか？",
         };
-        let words = match (self, greeting) {
+        let lead = match (self, greeting) {
             (Self::English, Greeting::Talk) => {
-                "Ask in your own words. There are no tools here: the model answers by itself."
+                "Ask in your own words. This server has no tools, so the model answers on its own."
             }
             (Self::English, _) => {
-                "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took."
+                "Ask in your own words. Tallybook records the input, output and duration of every tool call."
             }
             (Self::Japanese, Greeting::Talk) => {
-                "ふだんの言葉でどうぞ。ここにはツールがないため、モデルだけで答えます。"
+                "ふだんの言葉でお尋ねください。ツールがないため、モデルだけで回答します。"
             }
             (Self::Japanese, _) => {
-                "ふだんの言葉でどうぞ。ツール呼び出しは、入力・出力・所要時間とともにすべて記録されます。"
+                "ふだんの言葉でお尋ねください。ツール呼び出しの入力・出力・所要時間は、すべて記録されます。"
             }
         };
-        (title, words)
+        (title, lead)
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of plans: that one is wanted, and how it stands with its steps.
+//! Texts about plans and their steps.
 
 use crate::{language::Language, transcript::StepState};
 
@@ -6,26 +6,26 @@ texts! {
     plan_texts;
 
     plan: "Plan", "計画";
-    plan_first: "Plan first", "計画を立てる";
+    plan_first: "Plan first", "先に計画を立てる";
     plan_first_about:
-        "Answers the next message by a plan: step by step, for what takes several steps. This costs more than an answer without a plan.",
-        "次のメッセージに、先に計画を立ててからステップごとに回答します。複数のステップが必要な作業向けで、計画なしの回答より費用がかかります。";
-    plan_lacking: "No plan could be made, so this was answered without one.", "計画を立てられなかったため、計画なしで回答しました。";
+        "Makes a plan for the next message and answers it step by step. Use it for tasks with several steps. It costs more than an answer without a plan.",
+        "次のメッセージには、先に計画を立ててから、ステップごとに回答します。手順の多い作業に向いています。通常の回答より費用がかかります。";
+    plan_unavailable: "The model could not make a plan, so it answered without one.", "計画を作成できなかったため、計画なしで回答しました。";
     plan_done_when: "Done when", "完了の条件";
-    plan_expected: "Should give", "期待する結果";
-    plan_judged: "Judged", "評価";
-    plan_anew: "Planned anew", "計画を立て直しました";
+    plan_expected: "Expected result", "期待する結果";
+    plan_evaluation: "Evaluation", "評価";
+    plan_revised: "Plan revised", "計画を見直しました";
     step_waiting: "waiting", "待機中";
     step_working: "working", "作業中";
-    step_awaiting: "waits for your decision", "承認待ち";
+    step_awaiting: "needs your approval", "承認待ち";
     step_stopped: "stopped", "中止";
-    step_skipped: "not begun", "未着手";
+    step_not_started: "not started", "未着手";
     step_done: "done", "完了";
     step_failed: "failed", "失敗";
 }
 
 impl Language {
-    /// How many steps of a plan are done.
+    /// Returns the number of completed steps of a plan.
     pub(crate) fn steps_done(self, done: usize, all: usize) -> String {
         match self {
             Self::English if all == 1 => format!("{done} of 1 step done"),
@@ -34,20 +34,20 @@ impl Language {
         }
     }
 
-    /// How it stands with a step.
+    /// Returns the label of a step's state.
     pub(crate) const fn step_state(self, state: StepState) -> &'static str {
         match state {
             StepState::Waiting => self.step_waiting(),
             StepState::Working => self.step_working(),
             StepState::Awaiting => self.step_awaiting(),
             StepState::Stopped => self.step_stopped(),
-            StepState::Skipped => self.step_skipped(),
+            StepState::Skipped => self.step_not_started(),
             StepState::Done => self.step_done(),
             StepState::Failed => self.step_failed(),
         }
     }
 
-    /// Which attempt at a step it is.
+    /// Returns the number of the current attempt at a step, counted from 1.
     pub(crate) fn attempt(self, attempt: i32) -> String {
         match self {
             Self::English => format!("attempt {attempt}"),
@@ -55,16 +55,16 @@ impl Language {
         }
     }
 
-    /// Why a step is tried again.
-    pub(crate) fn tried_again(self, reason: &str) -> String {
+    /// Returns the reason why a step is retried.
+    pub(crate) fn retry_reason(self, reason: &str) -> String {
         match self {
-            Self::English => format!("Tried again: {reason}"),
+            Self::English => format!("Reason for retry: {reason}"),
             Self::Japanese => format!("再試行の理由: {reason}"),
         }
     }
 
-    /// Tells of the step that is worked on, to who does not see it.
-    pub(crate) fn step_begins(self, number: usize, instruction: &str) -> String {
+    /// Announces the current step to screen readers.
+    pub(crate) fn step_announcement(self, number: usize, instruction: &str) -> String {
         match self {
             Self::English => format!("Step {number}: {instruction}"),
             Self::Japanese => format!("ステップ{number}: {instruction}"),

@@ -1,51 +1,51 @@
-//! The texts that are put together: with numbers and names in them, or chosen by what the server says.
+//! Texts with numbers or names in them, and texts that depend on a status or an error code of the server.
 
 use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
 use crate::{
-    conversation_list::Deed, format, invisible::escaped, language::Language, preferences::Theme, session::AnswerEnd,
-    transcript::Tally, waiting::Waiting,
+    conversation_list::Deed, format, language::Language, preferences::Theme, session::AnswerEnd, transcript::Tally,
+    waiting::Waiting,
 };
 
 impl Language {
-    /// Questions that show tools which come with the product, each with the tools that it takes: several steps, exact long
-    /// numbers, and a call that fails and is explained. The demo model understands plain arithmetic alone.
+    /// Example questions of the start page, each with the built-in tools that it uses. The demo model understands only
+    /// arithmetic, so it has examples of its own.
     pub(crate) const fn examples(self, is_demo: bool) -> &'static [(&'static [&'static str], &'static str)] {
         const LONG: &[&str] = &["multiply"];
         const STEPS: &[&str] = &["add", "multiply"];
-        const FAILS: &[&str] = &["divide"];
+        const SHARE: &[&str] = &["add", "divide"];
         match (self, is_demo) {
             (Self::English, true) => &[
                 (STEPS, "What is (12.5 + 7.25) × 4?"),
                 (LONG, "Multiply 123456789012345678901234567890 by 987654321"),
-                (FAILS, "What is 1 divided by 0?"),
+                (SHARE, "Add 84.50, 36 and 14.50, then divide by 3"),
             ],
             (Self::Japanese, true) => &[
                 (STEPS, "12.5と7.25を足して4倍して"),
                 (LONG, "123456789012345678901234567890に987654321を掛けて"),
-                (FAILS, "1を0で割ると？"),
+                (SHARE, "8450と3600と1450を足して3で割って"),
             ],
             (Self::English, false) => &[
                 (&["multiply", "divide"], "Split a bill of 184.60 among 7 people, with a tip of 12.5 %"),
                 (&["current_time"], "What time is it in Tokyo, in Berlin and in New York?"),
                 (&["convert_units"], "How many kilometers is a marathon of 26.2 miles, and how warm is 72 °F?"),
-                (LONG, "What are all the digits of 123456789 × 987654321 × 192837465?"),
-                (&["add", "subtract"], "Is 0.1 + 0.2 exactly 0.3? Check it with a tool"),
-                (&["evaluate"], "How long is the diagonal of a square of 12 m?"),
+                (LONG, "How many heartbeats are 80 years at 70 beats per minute?"),
+                (&["add", "subtract"], "I earned 3,240.50 and spent 812.35, 640 and 129.99. How much is left?"),
+                (&["evaluate"], "What do 5,000 grow to in 10 years at 4 % interest?"),
             ],
             (Self::Japanese, false) => &[
                 (&["multiply", "divide"], "18,460円に12.5%のチップを足して、7人で割り勘にして"),
                 (&["current_time"], "東京、ベルリン、ニューヨークは今何時？"),
                 (&["convert_units"], "マラソンの26.2マイルは何キロ？ 72°Fは摂氏何度？"),
-                (LONG, "123456789 × 987654321 × 192837465 を全桁で計算して"),
-                (&["add", "subtract"], "0.1 + 0.2 は正確に 0.3？ ツールで確かめて"),
-                (&["evaluate"], "一辺12 mの正方形の対角線の長さは？"),
+                (LONG, "1分間に70回の心拍は、80年間で何回になる？"),
+                (&["add", "subtract"], "収入が324,050円で、支出が81,235円、64,000円、12,999円。いくら残る？"),
+                (&["evaluate"], "500万円を年利4%で10年運用するといくらになる？"),
             ],
         }
     }
 
-    /// Which of how many places one is at, counted from 1.
-    pub(crate) fn place_of(self, at: usize, count: usize, has_more: bool) -> String {
+    /// Returns the position among the matches of a search, counted from 1.
+    pub(crate) fn match_of(self, at: usize, count: usize, has_more: bool) -> String {
         let more = if has_more { "+" } else { "" };
         match self {
             Self::English => format!("{at} of {count}{more}"),
@@ -54,18 +54,18 @@ impl Language {
         }
     }
 
-    /// How many places were found.
-    pub(crate) fn places(self, count: usize, has_more: bool) -> String {
+    /// Returns the number of matches.
+    pub(crate) fn match_count(self, count: usize, has_more: bool) -> String {
         let more = if has_more { "+" } else { "" };
         match self {
-            Self::English if count == 1 && !has_more => "1 place".to_owned(),
-            Self::English => format!("{count}{more} places"),
+            Self::English if count == 1 && !has_more => "1 match".to_owned(),
+            Self::English => format!("{count}{more} matches"),
             Self::Japanese if has_more => format!("{count}件以上"),
             Self::Japanese => format!("{count}件"),
         }
     }
 
-    /// Asks for a tool of which nothing but the name is known.
+    /// Returns an example question for a tool of which only the name is known.
     pub(crate) fn show_tool(self, tool: &str) -> String {
         match self {
             Self::English => format!("Show me what {tool} can do, with an example"),
@@ -73,7 +73,7 @@ impl Language {
         }
     }
 
-    /// Questions for a model that has no tools.
+    /// Example questions for a model without tools.
     pub(crate) const fn examples_without_tools(self) -> [&'static str; 3] {
         match self {
             Self::English => [
@@ -89,17 +89,17 @@ impl Language {
         }
     }
 
-    /// No more messages can wait.
+    /// Error for a message that does not fit in the queue of `most` messages.
     pub(crate) fn queue_is_full(self, most: usize) -> String {
         match self {
-            Self::English => format!("{most} messages wait already. Send this one when there is room again."),
+            Self::English => format!("The queue is full ({most} messages). Send this message when there is room."),
             Self::Japanese => {
-                format!("送信待ちのメッセージがすでに{most}件あります。空きができてから送信してください。")
+                format!("送信待ちが上限の{most}件に達しています。空きができてから送信してください。")
             }
         }
     }
 
-    /// The tools that are not named.
+    /// Returns the number of tools that are not listed.
     pub(crate) fn more_tools(self, count: usize) -> String {
         match self {
             Self::English => format!("and {count} more"),
@@ -107,7 +107,7 @@ impl Language {
         }
     }
 
-    /// Names the model at the top of the page.
+    /// Names a model and its provider.
     pub(crate) fn model(self, provider: &str, model: &str) -> String {
         match self {
             Self::English => format!("{model}, by {provider}"),
@@ -115,52 +115,54 @@ impl Language {
         }
     }
 
-    /// What an answer waits for, `long` when for long already.
+    /// Says what an answer waits for. `long`: it has already waited for long.
     pub(crate) fn waiting(self, waiting: &Waiting, long: bool) -> String {
         match (self, waiting) {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
-            (_, Waiting::Provider { code, .. }) => self.asked_again(code).to_owned(),
-            (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {}…", escaped(name)),
-            (Self::Japanese, Waiting::Call { name, .. }) => format!("{} の呼び出しを書いています…", escaped(name)),
+            (_, Waiting::Provider { code, .. }) => self.provider_problem(code).to_owned(),
+            (Self::English, Waiting::Call { name, .. }) => format!("Preparing a call to {}…", format::tool_name(name)),
+            (Self::Japanese, Waiting::Call { name, .. }) => {
+                format!("{} の呼び出しを準備しています…", format::tool_name(name))
+            }
         }
     }
 
-    /// Why the provider is asked again.
-    fn asked_again(self, code: &str) -> &'static str {
+    /// Returns the reason why the request to the provider is retried.
+    fn provider_problem(self, code: &str) -> &'static str {
         match code {
             "model_busy" => self.provider_busy(),
             "model_unreachable" | "model_timeout" => self.provider_unreachable(),
-            "model_bad_stream" => self.provider_broke_off(),
+            "model_bad_stream" => self.provider_stream_broken(),
             _ => self.provider_failing(),
         }
     }
 
-    /// Beside why the provider is asked again.
-    pub(crate) fn trying_again(self, seconds: u64, attempt: u32, attempts: u32) -> String {
+    /// Says when the next attempt starts.
+    pub(crate) fn retrying(self, seconds: u64, attempt: u32, attempts: u32) -> String {
         match self {
-            Self::English => format!("Trying again in {seconds} s ({attempt} of {attempts})"),
+            Self::English => format!("Retrying in {seconds} s ({attempt} of {attempts})"),
             Self::Japanese => format!("{seconds}秒後に再試行します（{attempts}回中{attempt}回目）"),
         }
     }
 
-    /// The button of a conversation's menu, for those who do not see where it stands.
-    pub(crate) fn row_menu_of(self, title: &str) -> String {
+    /// Accessible name of the button that opens a conversation's menu.
+    pub(crate) fn more_actions_for(self, title: &str) -> String {
         match self {
-            Self::English => format!("What to do with “{title}”"),
-            Self::Japanese => format!("「{title}」の操作"),
+            Self::English => format!("More actions for “{title}”"),
+            Self::Japanese => format!("「{title}」のその他の操作"),
         }
     }
 
-    /// How many conversations are chosen.
-    pub(crate) fn chosen(self, count: usize) -> String {
+    /// Returns the number of selected conversations.
+    pub(crate) fn selected_count(self, count: usize) -> String {
         match self {
-            Self::English => format!("{count} chosen"),
+            Self::English => format!("{count} selected"),
             Self::Japanese => format!("{count}件を選択中"),
         }
     }
 
-    /// What was done to conversations a moment ago.
-    pub(crate) fn done_to(self, deed: Deed, conversations: &[ConversationSummary]) -> String {
+    /// Notice of an action on conversations that can be undone.
+    pub(crate) fn undo_notice(self, deed: Deed, conversations: &[ConversationSummary]) -> String {
         let which = match (self, conversations) {
             (Self::English, [one]) => format!("“{}”", one.title),
             (Self::Japanese, [one]) => format!("「{}」", one.title),
@@ -169,7 +171,7 @@ impl Language {
         };
         match (self, deed) {
             (Self::English, Deed::Archived) => format!("Archived {which}."),
-            (Self::English, Deed::Unarchived) => format!("Took {which} out of the archive."),
+            (Self::English, Deed::Unarchived) => format!("Unarchived {which}."),
             (Self::English, Deed::Deleted) => format!("Deleted {which}."),
             (Self::Japanese, Deed::Archived) => format!("{which}をアーカイブしました。"),
             (Self::Japanese, Deed::Unarchived) => format!("{which}をアーカイブから戻しました。"),
@@ -177,7 +179,7 @@ impl Language {
         }
     }
 
-    /// A theme's name in the switch.
+    /// Returns the name of a theme.
     pub(crate) const fn theme(self, theme: Theme) -> &'static str {
         match (self, theme) {
             (Self::English, Theme::System) => "System",
@@ -189,7 +191,7 @@ impl Language {
         }
     }
 
-    /// How long something has been waited for.
+    /// Returns the waiting time so far.
     pub(crate) fn waited(self, seconds: u64) -> String {
         match self {
             Self::English => format!("{seconds}s"),
@@ -197,7 +199,7 @@ impl Language {
         }
     }
 
-    /// While the connection is down.
+    /// Says when the next attempt to reconnect starts.
     pub(crate) fn reconnecting(self, seconds: u64) -> String {
         match self {
             Self::English => format!("Reconnecting… (retrying in {seconds}s)"),
@@ -205,7 +207,7 @@ impl Language {
         }
     }
 
-    /// The button under the beginning of a long output.
+    /// Label of the button that shows the rest of a long text, by its length.
     pub(crate) fn show_all(self, characters: usize) -> String {
         let characters = format::count(characters);
         match self {
@@ -214,7 +216,7 @@ impl Language {
         }
     }
 
-    /// The button under the beginning of a text that is not here whole, of which no more than the size may be known.
+    /// Label of the button that loads the rest of a text, by its size if that is known.
     pub(crate) fn show_all_bytes(self, bytes: Option<i64>) -> String {
         let size = bytes.map(|bytes| format::size(self, bytes));
         match (self, size) {
@@ -225,7 +227,7 @@ impl Language {
         }
     }
 
-    /// The line over several finished calls.
+    /// Heading of a group of finished calls.
     pub(crate) fn tool_calls(self, count: usize) -> String {
         match self {
             Self::English => format!("{count} tool calls"),
@@ -233,15 +235,17 @@ impl Language {
         }
     }
 
-    /// When something began and ended, by the reader's clock.
-    pub(crate) fn started_and_ended(self, start: &str, end: &str) -> String {
+    /// Says when a call started and ended, as times of day.
+    pub(crate) fn ran_at(self, start: &str, end: &str) -> String {
         match self {
-            Self::English => format!("Started {start}, ended {end}"),
-            Self::Japanese => format!("開始 {start}、終了 {end}"),
+            Self::English if start == end => format!("Ran at {start}"),
+            Self::English => format!("Ran from {start} to {end}"),
+            Self::Japanese if start == end => format!("{start}に実行"),
+            Self::Japanese => format!("{start}から{end}まで実行"),
         }
     }
 
-    /// How many of them failed.
+    /// Returns the number of failed calls of a group.
     pub(crate) fn failed_calls(self, count: usize) -> String {
         match self {
             Self::English => format!("{count} failed"),
@@ -249,15 +253,15 @@ impl Language {
         }
     }
 
-    /// Under an answer that its provider cut off for a reason of its own.
+    /// Notice under an answer that the provider ended early.
     pub(crate) fn cut_off_because(self, reason: &str) -> String {
         match self {
-            Self::English => format!("The answer was cut off. The provider's reason: {reason}."),
-            Self::Japanese => format!("回答が途中で打ち切られました。モデルの提供元による理由: {reason}"),
+            Self::English => format!("The provider ended this answer early. Reason: {reason}"),
+            Self::Japanese => format!("モデルの提供元が回答を途中で打ち切りました。理由: {reason}"),
         }
     }
 
-    /// Under an answer that was stopped: what became of its calls.
+    /// Notice under a stopped answer, with the outcomes of its calls.
     pub(crate) fn stopped(self, calls: Tally) -> String {
         let Tally { finished, cancelled, unclear } = calls;
         if self == Self::Japanese {
@@ -282,10 +286,10 @@ impl Language {
             });
         }
         let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
-        format!("Stopped.{of_calls} What was written so far is kept.")
+        format!("Stopped.{of_calls} Everything so far is saved.")
     }
 
-    /// What an answer cost.
+    /// Tokens and cost of an answer.
     pub(crate) fn usage(self, usage: Usage) -> String {
         let [read, written] = [usage.input_tokens, usage.output_tokens].map(format::count_of);
         let cost = usage.cost_nanos.map(format::amount);
@@ -297,34 +301,17 @@ impl Language {
         }
     }
 
-    /// The only model, with its provider and tool mode, as a tooltip.
-    pub(crate) fn only_model(self, model: &CatalogModel) -> String {
-        let told = self.model(&model.provider, &model.name);
-        match (self, self.tool_mode(model.tool_mode)) {
-            (_, None) => told,
-            (Self::English, Some(tools)) => format!("{told} · {tools}"),
-            (Self::Japanese, Some(tools)) => format!("{told}・{tools}"),
+    /// Names a model and its provider, and says if the model receives its tools in the prompt.
+    pub(crate) fn model_details(self, model: &CatalogModel) -> String {
+        let name = self.model(&model.provider, &model.name);
+        match (self, model.tool_mode) {
+            (_, ToolOffer::Native | ToolOffer::Unknown) => name,
+            (Self::English, ToolOffer::Prompt) => format!("{name} · {}", self.prompted_tools()),
+            (Self::Japanese, ToolOffer::Prompt) => format!("{name}・{}", self.prompted_tools()),
         }
     }
 
-    /// A model in the list to choose from.
-    pub(crate) fn model_choice(self, model: &CatalogModel) -> String {
-        match self.tool_mode(model.tool_mode) {
-            Some(tools) => format!("{} · {} · {tools}", model.name, model.provider),
-            None => self.model(&model.provider, &model.name),
-        }
-    }
-
-    /// Names the way in which a model receives its tools; `None` if it is unknown.
-    fn tool_mode(self, mode: ToolOffer) -> Option<&'static str> {
-        match mode {
-            ToolOffer::Native => Some(self.tools_native()),
-            ToolOffer::Prompt => Some(self.tools_in_prompt()),
-            ToolOffer::Unknown => None,
-        }
-    }
-
-    /// A model as the choice for the next message alone.
+    /// Label of a model that answers only the next message.
     pub(crate) fn model_for_next(self, name: &str) -> String {
         match self {
             Self::English => format!("{name} (next message only)"),
@@ -332,44 +319,46 @@ impl Language {
         }
     }
 
-    /// A conversation's model that cannot be chosen any more.
+    /// Label of a conversation's model that is no longer in the catalog.
     pub(crate) fn model_gone(self, name: &str) -> String {
         match self {
-            Self::English => format!("{name} (no longer offered)"),
-            Self::Japanese => format!("{name}（提供終了）"),
+            Self::English => format!("{name} (no longer available)"),
+            Self::Japanese => format!("{name}（利用不可）"),
         }
     }
 
-    /// What all answers on the page cost together.
-    pub(crate) fn usage_in_all(self, usage: Usage) -> String {
+    /// Total of tokens and cost of a conversation.
+    pub(crate) fn total_usage(self, usage: Usage) -> String {
         let usage = self.usage(usage);
         match self {
-            Self::English => format!("In all {usage}"),
-            Self::Japanese => format!("合計 {usage}"),
+            Self::English => format!("Total: {usage}"),
+            Self::Japanese => format!("合計: {usage}"),
         }
     }
 
-    /// A refusal without a sentence of its own.
+    /// Error for a response status without a message.
     pub(crate) fn refused(self, status: u16) -> String {
         match self {
-            Self::English => format!("The server refused this (status {status}). Try again in a moment."),
+            Self::English => format!("The server refused the request (status {status}). Try again in a moment."),
             Self::Japanese => {
-                format!("サーバーに拒否されました（ステータス {status}）。しばらくしてからもう一度お試しください。")
+                format!(
+                    "サーバーがリクエストを拒否しました（ステータス {status}）。しばらくしてからもう一度お試しください。"
+                )
             }
         }
     }
 
-    /// Announces to a screen reader how an answer ended.
+    /// Returns the announcement of an answer's end for screen readers.
     pub(crate) const fn answer_end(self, end: AnswerEnd) -> &'static str {
         match end {
-            AnswerEnd::Complete => self.answered(),
+            AnswerEnd::Complete => self.answer_completed(),
             AnswerEnd::Stopped => self.answer_was_stopped(),
             AnswerEnd::Failed => self.answer_failed(),
-            AnswerEnd::CutOff => self.answer_broke_off(),
+            AnswerEnd::CutOff => self.answer_incomplete(),
         }
     }
 
-    /// A tool call's state in words.
+    /// Returns the label of a tool call's status.
     pub(crate) const fn call_status(self, status: ToolCallStatus) -> &'static str {
         match status {
             ToolCallStatus::Pending => self.call_running(),
@@ -383,11 +372,11 @@ impl Language {
         }
     }
 
-    /// What an opened call without output says about why there is none.
+    /// Explains why a call has no output.
     pub(crate) const fn call_note(self, status: ToolCallStatus) -> Option<&'static str> {
         match status {
             ToolCallStatus::Pending => Some(self.still_running()),
-            ToolCallStatus::AwaitingApproval => Some(self.waits_for_decision()),
+            ToolCallStatus::AwaitingApproval => Some(self.needs_approval_to_run()),
             ToolCallStatus::Success => Some(self.no_output()),
             ToolCallStatus::Denied => Some(self.was_denied()),
             ToolCallStatus::Cancelled => Some(self.was_cancelled()),
@@ -396,8 +385,8 @@ impl Language {
         }
     }
 
-    /// What the server refuses by this code (the last part of a problem's type), where the page says it better than the
-    /// server's English.
+    /// Returns the message for a problem code of the server (the last segment of the problem's type). `None`: the page
+    /// shows the server's English message.
     pub(crate) fn problem(self, code: &str) -> Option<&'static str> {
         if code == "turn-running" {
             return Some(self.turn_running());
@@ -412,12 +401,12 @@ impl Language {
             return None;
         }
         Some(match code {
-            "too-large-to-share" => "この会話は長すぎるため、共有できません。代わりに書き出してください。",
+            "too-large-to-share" => "この会話は長すぎるため共有できません。代わりに書き出してください。",
             "sharing-off" => "このサーバーでは、会話を共有できません。",
             "no-such-share" => "リンクが見つかりません。すでに取り消された可能性があります。",
             "no-such-message" => "メッセージが見つかりません。ページを再読み込みしてください。",
             "no-such-tool-call" => "ツール呼び出しが見つかりません。会話が削除された可能性があります。",
-            "no-such-tool" => "接続済みのサーバーに、このツールはありません。",
+            "no-such-tool" => "接続中のツールサーバーに、このツールはありません。",
             "nothing-to-continue" => "続けられる回答がありません。メッセージを送信してください。",
             "no-such-approval" => "この許可は見つかりません。すでに取り消された可能性があります。",
             "no-password" => "このアカウントにはまだパスワードがありません。管理者に設定を依頼してください。",
@@ -432,13 +421,15 @@ impl Language {
             }
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
             "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
-            "model-gone" => "この会話のモデルは提供されなくなりました。上の一覧から別のモデルを選んでください。",
+            "model-gone" => "この会話のモデルは利用できなくなりました。上の一覧から別のモデルを選んでください。",
             "wrong-password" => "現在のパスワードが違います。",
             "password-needed" => "このアカウントのパスワードを入力してください。",
             "sign-in-again" => "サインインし直して、10分以内にもう一度お試しください。",
             "too-many-attempts" => "試行回数が多すぎます。しばらくしてからもう一度お試しください。",
             "last-admin" => "管理者があなただけのため、できません。先に別の管理者を決めてください。",
-            "account-deleted" => "このアカウントは本人が削除したため、元に戻せません。",
+            "account-deleted" => {
+                "このアカウントは本人が削除したため、元に戻せません。新しいアカウントを作成してください。"
+            }
             "sign-up-closed" => "招待は無効になっています。アカウントは管理者が作成します。",
             "too-many" => "上限の数に達しています。不要なものを取り消すか、しばらくしてからもう一度お試しください。",
             "too-many-turns" => {
@@ -464,7 +455,8 @@ impl Language {
         })
     }
 
-    /// How a turn failed, by its code. In English the server's own sentence, which says more, is enough.
+    /// Returns the message for the error code of a failed turn. `None`: the page shows the server's English message,
+    /// which has more details.
     pub(crate) fn turn_error(self, code: &str) -> Option<&'static str> {
         if self == Self::English {
             return None;

@@ -1,4 +1,4 @@
-//! Texts of a shared conversation, which only the server writes.
+//! Texts of the page of a shared conversation, which only the server renders.
 #![cfg_attr(not(feature = "ssr"), allow(dead_code, reason = "only the server writes these texts"))]
 
 use crate::language::Language;
@@ -11,16 +11,16 @@ texts! {
     shared_as_text: "Plain text", "テキスト形式";
     shared_beginning: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     not_shared:
-        "This link shows nothing. It may have been taken back, or the conversation deleted.",
-        "このリンクには何もありません。リンクが取り消されたか、会話が削除された可能性があります。";
+        "This link does not work. It may have been revoked, or the conversation may have been deleted.",
+        "このリンクは無効です。リンクが取り消されたか、会話が削除された可能性があります。";
 }
 
 impl Language {
-    /// When what a link shows was shared.
+    /// Says when the conversation was shared.
     pub(crate) fn shared_on(self, date: &str) -> String {
         match self {
-            Self::English => format!("A conversation with an assistant, as it was when it was shared on {date}."),
-            Self::Japanese => format!("アシスタントとの会話です（{date}の共有時点の内容）。"),
+            Self::English => format!("A conversation with an AI assistant, as shared on {date}."),
+            Self::Japanese => format!("AIアシスタントとの会話です（{date}に共有された時点の内容）。"),
         }
     }
 }

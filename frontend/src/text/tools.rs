@@ -1,4 +1,4 @@
-//! What is said of what a model does: of the tools on offer, of its thinking, of calls that wait for somebody's decision, and of how far a call is.
+//! Texts about tools, reasoning, approval of tool calls, and progress of tool calls.
 
 use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, ToolServerInfo, Verdict};
 
@@ -10,96 +10,94 @@ use crate::{
 texts! {
     tool_texts;
 
-    // The tools on offer.
+    // The tools panel.
     tools_title: "Tools", "ツール";
-    tools_open: "Tools of this conversation", "この会話で使うツール";
+    tools_open: "Tools for this conversation", "この会話で使うツール";
     tools_choose: "Choose tools", "ツールを選ぶ";
-    tools_note:
-        "A tool that is off is not offered to the model in this conversation.",
-        "オフにしたツールは、この会話ではモデルに提供されません。";
+    tools_note: "The model cannot use tools that are off in this conversation.", "オフにしたツールは、この会話では使われません。";
     tools_close: "Close", "閉じる";
     tools_find: "Find a tool", "ツールを検索";
     tools_loading: "Loading the tools…", "ツールを読み込んでいます…";
     tools_none:
-        "There are no tools here yet. CONTRIBUTING.md says how to add one, and the README how to connect a tool server.",
-        "ツールはまだありません。追加の方法はCONTRIBUTING.mdを、ツールサーバーへの接続方法はREADMEをご覧ください。";
-    tools_built_in: "Built in", "内蔵";
+        "There are no tools yet. The guides “Write a tool” and “Connect a tool server” in the documentation explain how to add some.",
+        "ツールはまだありません。追加の方法は、ドキュメントの「Write a tool」と「Connect a tool server」をご覧ください。";
+    tools_built_in: "Built in", "組み込み";
     server_connected: "connected", "接続済み";
     server_connecting: "connecting…", "接続しています…";
     server_failed: "not connected", "未接続";
-    server_connecting_note: "Its tools are offered once it is connected.", "接続が済むと、ツールが提供されます。";
+    server_connecting_note: "Its tools become available once it is connected.", "接続が完了すると、ツールを使えるようになります。";
     server_failed_note:
-        "Its tools are not offered meanwhile. Tallybook goes on trying; check its address and token in the settings, and its log.",
-        "接続できるまで、ツールは提供されません。Tallybookは接続を試し続けます。設定のアドレスとトークン、サーバーのログを確認してください。";
+        "Tools unavailable. Still retrying… Check the server's address and token in the settings, and the server's log.",
+        "ツールを利用できません。再接続を試し続けています。設定のアドレスとトークン、サーバーのログを確認してください。";
     risk_low: "low risk", "低リスク";
-    risk_low_about: "Runs without asking", "確認なしで実行されます";
+    risk_low_about: "Runs without approval", "確認なしで実行されます";
     risk_high: "high risk", "高リスク";
-    risk_high_about: "May change things, so it asks before it runs", "変更を伴う可能性があるため、実行の前に確認します";
-    tool_was_changed:
-        "Its definition is not accepted yet: the server changed it, or added the tool later.",
-        "定義がまだ受け入れられていません。サーバーが変更したか、後から追加したツールです。";
-    tool_accept: "Accept it as it is now", "今の内容で受け入れる";
-    tools_left_out: "Left out", "提供されないツール";
+    risk_high_about: "Can make changes, so it needs approval before it runs", "変更を行う可能性があるため、実行の前に承認が必要です";
+    tool_changed:
+        "The server changed this tool's description, or added the tool later. Check the description, then accept it.",
+        "サーバーがこのツールの説明を変更したか、後からツールを追加しました。内容を確認して、受け入れてください。";
+    tool_accept: "Accept current version", "現在の内容を受け入れる";
+    unavailable_tools: "Unavailable tools", "利用できないツール";
 
-    // What a model shows of its thinking.
-    thought: "Thought", "思考の内容";
-    thought_is_cut: "There was more than is kept.", "以降は保存されていません。";
+    // Reasoning.
+    reasoning: "Reasoning", "思考の過程";
+    reasoning_cut: "The rest was not stored.", "これ以降は保存されていません。";
 
-    // Calls that wait for a decision.
-    decision_needed: "A decision is needed", "承認が必要です";
-    awaiting_badge: "Waits for your decision", "承認待ち";
+    // Approval.
+    approval_needed: "Approval needed", "承認が必要です";
+    needs_your_approval: "Needs your approval", "承認待ち";
     decide_first:
-        "A tool call waits for your decision. Decide on it first, or stop the answer.",
-        "ツール呼び出しが承認を待っています。先に許可または拒否するか、回答を停止してください。";
+        "A tool call needs your approval. Allow or deny it first, or stop the answer.",
+        "ツール呼び出しに承認が必要です。先に許可または拒否するか、回答を停止してください。";
     send_after_decision:
-        "Decide above first. What you send now waits for the end of the answer.",
-        "先に呼び出しを許可または拒否してください。今送信したメッセージは、回答が終わってから送信されます。";
+        "Allow or deny the tool call above first. A message that you send now waits until the answer ends.",
+        "先に呼び出しを許可または拒否してください。今送信したメッセージは、回答が終わるまで送信待ちになります。";
     decide_soon:
-        "You can decide as soon as the other calls of this step have ended.",
+        "You can allow or deny this call when the other calls of this step have ended.",
         "このステップのほかの呼び出しが終わると、許可または拒否できます。";
     risk_of_tool:
-        "It may change something outside of this conversation, and that cannot be undone here.",
-        "この会話の外にあるものを変更する可能性があり、ここから元に戻すことはできません。";
+        "It can change things outside this conversation. Tallybook cannot undo such changes.",
+        "この会話の外にあるものを変更する可能性があります。変更をTallybookで元に戻すことはできません。";
     allow_once: "Allow once", "今回だけ許可";
-    show_input_first: "Show all of the input first", "先に入力をすべて表示";
-    see_all_first:
-        "Show all of each input first, and end what you edit",
-        "先にすべての入力を表示し、編集を終えてください";
-    allow_from_now_on: "Allow from now on", "今後も許可";
-    how_far: "How far this reaches", "許可の範囲";
+    show_input_first: "Show the full input first", "先に入力をすべて表示してください";
+    show_all_inputs_first: "Show the full input of each call and finish editing first", "先にすべての入力を表示し、編集を終えてください";
+    always_allow: "Always allow", "常に許可";
+    approval_scope: "Scope", "許可の範囲";
     deny: "Deny", "拒否";
-    deny_reason: "Why not? The model is told (optional)", "拒否の理由（任意・モデルに伝えられます）";
-    change_input: "Edit input", "入力を編集";
-    change_input_further: "Continue editing the input", "入力の編集を再開";
-    leave_input: "Leave it as it was", "元のままにする";
+    deny_reason: "Reason (optional, sent to the model)", "拒否の理由（任意・モデルに送信されます）";
+    edit_input: "Edit input", "入力を編集";
+    continue_editing_input: "Continue editing the input", "入力の編集を再開";
+    discard_input_changes: "Discard changes", "変更を破棄";
     input_as_json: "Input as JSON", "入力（JSON）";
-    input_is_no_object: "The input must be one object: { … }", "入力は1つのオブジェクト { … } にしてください";
-    show_calls: "Show", "表示";
+    input_not_object: "The input must be one JSON object: { … }", "入力は1つのJSONオブジェクト { … } にしてください";
+    review_calls: "Review", "確認する";
     allow_all: "Allow all once", "すべて今回だけ許可";
     deny_all: "Deny all", "すべて拒否";
     reviews: "Reviewers", "レビュー";
-    verdict_approve: "approves", "賛成";
-    verdict_reject: "rejects", "反対";
-    verdict_abstain: "abstains", "棄権";
-    proposed_input: "Proposed by the model", "モデルの提案";
-    changed_input: "Input, changed by you", "入力（変更済み）";
+    verdict_approve: "approves", "承認";
+    verdict_reject: "rejects", "却下";
+    verdict_abstain: "abstains", "保留";
+    proposed_input: "Input proposed by the model", "モデルが提案した入力";
+    edited_input: "Input, edited by you", "入力（編集済み）";
     denied_because: "Reason", "理由";
-    error_type: "Kind of error", "エラーの種類";
+    error_type: "Error type", "エラーの種類";
     call_allowed: "allowed, runs next", "許可済み・実行待ち";
-    key_choose: "Decide on the waiting call that has the focus", "フォーカスのある承認待ちの呼び出しを許可・拒否";
+    key_choose: "Allow or deny the focused tool call", "フォーカスのあるツール呼び出しを許可・拒否";
 
-    // Standing approvals.
-    approvals: "Standing approvals", "継続的な許可";
-    approvals_none: "Every call of high risk asks first.", "高リスクの呼び出しは、すべて先に確認されます。";
-    approval_always: "always", "すべての会話";
-    approval_here: "in this conversation", "この会話のみ";
-    approval_in_one: "in one conversation", "1つの会話のみ";
+    // Saved approvals.
+    saved_approvals: "Saved approvals", "常に許可したツール";
+    saved_approvals_none:
+        "No saved approvals. Every high-risk call needs your approval.",
+        "常に許可したツールはありません。高リスクの呼び出しには、毎回承認が必要です。";
+    scope_always: "in all conversations", "すべての会話";
+    scope_here: "in this conversation", "この会話のみ";
+    scope_one_conversation: "in one conversation", "1つの会話のみ";
     revoke: "Revoke", "取り消す";
 }
 
 impl Language {
-    /// What a tool does, and the language of that: its description, which is written for models, in English; of Tallybook's own
-    /// tools in the page's language. Those of servers have two underscores in their names.
+    /// Returns the description of a tool and the description's language. Built-in tools are described in the page's
+    /// language, other tools with their English description for models.
     pub(crate) fn tool_about(self, name: &str, description: String) -> (String, &'static str) {
         match self.own_tool(name) {
             Some(about) => (about.to_owned(), self.code()),
@@ -124,54 +122,54 @@ impl Language {
         Some(about)
     }
 
-    /// For how long a model thought.
-    pub(crate) fn thought_for(self, duration: &str) -> String {
+    /// Says how long a model reasoned.
+    pub(crate) fn reasoned_for(self, duration: &str) -> String {
         match self {
             Self::English => format!("Thought for {duration}"),
             Self::Japanese => format!("{duration}考えました"),
         }
     }
 
-    /// Asks for a decision.
-    pub(crate) fn may_it_run(self, tool: &str) -> String {
+    /// Asks for approval of a call.
+    pub(crate) fn allow_to_run(self, tool: &str) -> String {
         match self {
-            Self::English => format!("May {tool} run?"),
-            Self::Japanese => format!("{tool} を実行してもよいですか？"),
+            Self::English => format!("Allow {tool} to run?"),
+            Self::Japanese => format!("{tool} の実行を許可しますか？"),
         }
     }
 
-    /// Why a call asks, which comes from a tool server.
+    /// Explains why a tool of a server needs approval.
     pub(crate) fn risk_of_server(self, server: &str) -> String {
         match self {
             Self::English => {
                 format!(
-                    "A tool of the server “{server}”. It may change something there, and that cannot be undone here."
+                    "A tool of the server “{server}”. It can change things there. Tallybook cannot undo such changes."
                 )
             }
             Self::Japanese => format!(
-                "サーバー「{server}」のツールです。そこにあるものを変更する可能性があり、ここから元に戻すことはできません。"
+                "サーバー「{server}」のツールです。サーバー上のものを変更する可能性があります。変更をTallybookで元に戻すことはできません。"
             ),
         }
     }
 
-    /// How many calls wait.
-    pub(crate) fn calls_wait(self, count: usize) -> String {
+    /// Returns the number of calls that need approval.
+    pub(crate) fn calls_need_approval(self, count: usize) -> String {
         match self {
-            Self::English if count == 1 => "A tool call waits for your decision.".to_owned(),
-            Self::English => format!("{count} tool calls wait for your decision."),
-            Self::Japanese => format!("ツール呼び出し{count}件が承認を待っています。"),
+            Self::English if count == 1 => "1 tool call needs your approval.".to_owned(),
+            Self::English => format!("{count} tool calls need your approval."),
+            Self::Japanese => format!("{count}件のツール呼び出しに承認が必要です。"),
         }
     }
 
-    /// Where a text is no JSON, counted from 1.
-    pub(crate) fn no_json(self, line: usize, column: usize) -> String {
+    /// Says where a text is not valid JSON, counted from 1.
+    pub(crate) fn invalid_json(self, line: usize, column: usize) -> String {
         match self {
-            Self::English => format!("This is not JSON: line {line}, column {column}"),
-            Self::Japanese => format!("JSONとして読めません（{line}行{column}文字目）"),
+            Self::English => format!("This is not valid JSON: line {line}, column {column}"),
+            Self::Japanese => format!("有効なJSONではありません（{line}行{column}文字目）"),
         }
     }
 
-    /// How many tools are on, of how many.
+    /// Returns the numbers of tools that are on, and of all tools.
     pub(crate) fn tools_on(self, on: usize, all: usize) -> String {
         match self {
             Self::English if on == all => format!("Tools: {all}"),
@@ -181,7 +179,7 @@ impl Language {
         }
     }
 
-    /// The switch above the tools of a server.
+    /// Label of the switch for all tools of a server.
     pub(crate) fn all_tools_of(self, server: &str) -> String {
         match self {
             Self::English => format!("All tools: {server}"),
@@ -189,7 +187,7 @@ impl Language {
         }
     }
 
-    /// How it stands with a tool server, in a word or two.
+    /// Returns the label of a tool server's status.
     pub(crate) fn server_status(self, server: &ToolServerInfo) -> &'static str {
         match server.status.as_str() {
             "connected" => self.server_connected(),
@@ -198,12 +196,12 @@ impl Language {
         }
     }
 
-    /// How far an approval reaches; `is_here` for one in the conversation that is open.
+    /// Returns the label of a saved approval's scope. `is_here`: its conversation is the open one.
     pub(crate) const fn scope(self, scope: ApprovalScope, is_here: bool) -> &'static str {
         match scope {
-            ApprovalScope::Always => self.approval_always(),
-            ApprovalScope::Conversation if is_here => self.approval_here(),
-            ApprovalScope::Conversation => self.approval_in_one(),
+            ApprovalScope::Always => self.scope_always(),
+            ApprovalScope::Conversation if is_here => self.scope_here(),
+            ApprovalScope::Conversation => self.scope_one_conversation(),
         }
     }
 
@@ -218,14 +216,14 @@ impl Language {
                     DeciderKind::User if has_account => format!("by {by}"),
                     DeciderKind::User => "by you".to_owned(),
                     DeciderKind::Review => "by the reviewing models".to_owned(),
-                    DeciderKind::Timeout => return format!("{what}: nobody decided in time"),
+                    DeciderKind::Timeout => return format!("{what}: approval timed out"),
                     DeciderKind::Unknown => format!("by “{by}”"),
                 };
                 let reach = match scope {
                     _ if !is_allowed => "",
                     None => ", this call only",
-                    Some(ApprovalScope::Conversation) => ", for this conversation",
-                    Some(ApprovalScope::Always) => ", always",
+                    Some(ApprovalScope::Conversation) => ", in this conversation",
+                    Some(ApprovalScope::Always) => ", in all conversations",
                 };
                 format!("{what} {by}{reach}")
             }
@@ -235,21 +233,21 @@ impl Language {
                     DeciderKind::User if has_account => format!("{by}さんが"),
                     DeciderKind::User => "あなたが".to_owned(),
                     DeciderKind::Review => "レビューモデルが".to_owned(),
-                    DeciderKind::Timeout => return format!("期限までに決定がなかったため{what}"),
+                    DeciderKind::Timeout => return format!("期限までに承認されなかったため{what}"),
                     DeciderKind::Unknown => format!("「{by}」が"),
                 };
                 let reach = match scope {
                     _ if !is_allowed => "",
                     None => "（この呼び出しのみ）",
                     Some(ApprovalScope::Conversation) => "（この会話）",
-                    Some(ApprovalScope::Always) => "（今後も）",
+                    Some(ApprovalScope::Always) => "（すべての会話）",
                 };
                 format!("{by}{what}{reach}")
             }
         }
     }
 
-    /// What a reviewing model advises.
+    /// Returns the label of a reviewer's vote.
     pub(crate) const fn verdict(self, verdict: Verdict) -> &'static str {
         match verdict {
             Verdict::Approve => self.verdict_approve(),
@@ -258,7 +256,7 @@ impl Language {
         }
     }
 
-    /// How far a call is, as its tool counts.
+    /// Returns the progress of a call, as its tool reports it.
     pub(crate) fn progress(self, progress: &Progress) -> String {
         let Progress { done, total, message, .. } = progress;
         let count = match (self, total) {
@@ -284,7 +282,14 @@ mod tests {
         use DeciderKind::{Review, Timeout, Unknown, User};
         let (always, here) = (Some(ApprovalScope::Always), Some(ApprovalScope::Conversation));
         for (kind, decision, scope, has_account, english, japanese) in [
-            (User, Decision::Approve, always, true, "Allowed by review, always", "reviewさんが許可（今後も）"),
+            (
+                User,
+                Decision::Approve,
+                always,
+                true,
+                "Allowed by review, in all conversations",
+                "reviewさんが許可（すべての会話）",
+            ),
             (
                 User,
                 Decision::Approve,
@@ -299,7 +304,7 @@ mod tests {
                 Decision::Approve,
                 here,
                 true,
-                "Allowed by review, for this conversation",
+                "Allowed by review, in this conversation",
                 "reviewさんが許可（この会話）",
             ),
             (
@@ -311,7 +316,7 @@ mod tests {
                 "レビューモデルが許可（この呼び出しのみ）",
             ),
             (Review, Decision::Deny, None, false, "Denied by the reviewing models", "レビューモデルが拒否"),
-            (Timeout, Decision::Deny, None, true, "Denied: nobody decided in time", "期限までに決定がなかったため拒否"),
+            (Timeout, Decision::Deny, None, true, "Denied: approval timed out", "期限までに承認されなかったため拒否"),
             (Unknown, Decision::Deny, None, true, "Denied by “review”", "「review」が拒否"),
         ] {
             let decided = Decided { decision, by: "review".to_owned(), kind, scope, at_ms: None, reason: None };

@@ -9,7 +9,7 @@ use tallybook_protocol::{
 };
 
 use super::progress::Progress;
-use crate::{invisible::escaped, json};
+use crate::{format, invisible::escaped, json};
 
 /// A text of a call, or the beginning of it. Shared: it may be long, and is drawn from while more is heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,9 +158,15 @@ impl Call {
         texts.into_iter().flatten().all(CallText::is_whole)
     }
 
-    /// The tool's name, as it is shown: a model may have asked for one that no tool has.
+    /// Returns the tool's display name.
     pub fn shown_name(&self) -> Cow<'_, str> {
-        escaped(&self.name)
+        format::tool_name(&self.name)
+    }
+
+    /// Returns the tool's name as the model wrote it, with hidden characters escaped, if its display name differs.
+    pub fn raw_name(&self) -> Option<String> {
+        let name = escaped(&self.name);
+        (name != self.shown_name()).then(|| name.into_owned())
     }
 
     /// With what, on one line.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use tallybook_protocol::ToolCallStatus;
 
 use super::{Item, ItemKey};
-use crate::invisible::escaped;
+use crate::format;
 
 /// How many tools a group names.
 const MAX_NAMES: usize = 3;
@@ -76,7 +76,7 @@ impl Group {
         let mut summary = String::new();
         for (name, count) in self.names.iter().take(MAX_NAMES) {
             let separator = if summary.is_empty() { "" } else { ", " };
-            let _ = write!(summary, "{separator}{}", escaped(name));
+            let _ = write!(summary, "{separator}{}", format::tool_name(name));
             if *count > 1 {
                 let _ = write!(summary, " ×{count}");
             }

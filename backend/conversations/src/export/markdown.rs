@@ -25,10 +25,13 @@ pub(crate) fn truncation_notice(truncation: &ContextTruncation) -> String {
     let mut text = String::new();
     match &truncation.summary {
         Some(summary) => {
-            push_block(&mut text, "*The last answer's model received this summary in place of the messages before:*");
+            push_block(
+                &mut text,
+                "*For the latest answer, the model received this summary instead of the messages above:*",
+            );
             push_block(&mut text, &quoted(summary));
         }
-        None => push_block(&mut text, "*The last answer's model did not receive the messages before.*"),
+        None => push_block(&mut text, "*Earlier messages were left out to fit the model's context.*"),
     }
     text
 }
@@ -63,7 +66,7 @@ impl MessageWriter {
             push_block(&mut text, &quoted(content));
         }
         if self.message.lacks_plan() {
-            push_block(&mut text, "*No plan could be made, so this was answered without one.*");
+            push_block(&mut text, "*The model could not make a plan, so it answered without one.*");
         }
         if let Some(plan) = &self.message.plan {
             push_block(&mut text, &plan_block(plan));
@@ -125,7 +128,7 @@ impl MessageWriter {
             MessageStatus::Streaming => Some("This answer was still being written."),
             MessageStatus::Stopped => Some("This answer was stopped."),
             MessageStatus::Failed => Some("This answer failed."),
-            MessageStatus::AwaitingApproval => Some("This answer waits for a decision on its tool calls."),
+            MessageStatus::AwaitingApproval => Some("This answer has tool calls that need approval."),
             MessageStatus::Interrupted => Some("The answer was interrupted."),
         };
         if let Some(ending) = ending {
@@ -162,7 +165,7 @@ fn push_reasoning(text: &mut String, thought: &Reasoning) {
     push_block(text, &format!("**Thought**{took}"));
     push_block(text, &fenced("text", &thought.text));
     if thought.truncated {
-        push_block(text, "*There was more than is kept.*");
+        push_block(text, "*The rest was not stored.*");
     }
 }
 
@@ -173,7 +176,7 @@ fn push_call(text: &mut String, call: &ToolCall) {
     }
     push_block(text, &line);
     if let Some(proposed) = &call.proposed_input {
-        push_part(text, "Input that the model asked for", "json", proposed.as_str());
+        push_part(text, "Input proposed by the model", "json", proposed.as_str());
     }
     push_part(text, "Input", "json", call.input.as_str());
     if !call.reviews.is_empty() {
@@ -194,14 +197,14 @@ fn push_call(text: &mut String, call: &ToolCall) {
 fn decision_line(decision: &ToolCallDecision) -> String {
     let what = match (decision.decision, decision.scope) {
         (Decision::Approve, None) => "Allowed once",
-        (Decision::Approve, Some(ApprovalScope::Conversation)) => "Allowed for this conversation",
+        (Decision::Approve, Some(ApprovalScope::Conversation)) => "Allowed in this conversation",
         (Decision::Approve, Some(ApprovalScope::Always)) => "Always allowed",
         (Decision::Deny, _) => "Denied",
     };
     let by = match decision.decided_by_kind {
         DeciderKind::User | DeciderKind::Unknown => format!("by {}", code(&decision.decided_by)),
         DeciderKind::Review => "by the reviewing models".to_owned(),
-        DeciderKind::Timeout => "for lack of a decision in time".to_owned(),
+        DeciderKind::Timeout => "because the approval timed out".to_owned(),
     };
     format!("{what} {by} · {}", time(decision.decided_at))
 }
@@ -237,7 +240,7 @@ fn status(status: ToolCallStatus) -> &'static str {
         ToolCallStatus::Denied => "denied",
         ToolCallStatus::Cancelled => "cancelled",
         ToolCallStatus::Interrupted => "interrupted: it may have run",
-        ToolCallStatus::Unknown => "in an unknown state",
+        ToolCallStatus::Unknown => "unknown",
     }
 }
 

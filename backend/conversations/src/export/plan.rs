@@ -32,11 +32,11 @@ pub(crate) fn plan_block(plan: &Plan) -> String {
 /// Describes the state of a step.
 fn state(step: &PlanStep) -> String {
     let word = match step.status {
-        PlanStepStatus::Pending => "not begun",
+        PlanStepStatus::Pending => "not started",
         PlanStepStatus::Executing => "not finished",
         PlanStepStatus::Completed => "done",
         PlanStepStatus::Failed => "failed",
-        PlanStepStatus::Unknown => "in an unknown state",
+        PlanStepStatus::Unknown => "unknown",
     };
     let attempts = if step.attempt > 1 { format!(", {} attempts", step.attempt) } else { String::new() };
     let reason = step.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();

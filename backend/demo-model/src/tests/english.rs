@@ -96,6 +96,8 @@ fn one_thing_after_another() {
         ("Start with 10. Subtract 4. Halve it.", "3"),
         ("2 + 3, then times 4 plus 1", "21"),
         ("add 2 and 3 multiply by 4", "20"),
+        // An example of the start page.
+        ("Add 84.50, 36 and 14.50, then divide by 3", "45"),
     ] {
         assert_eq!(number(question), expected, "{question}");
     }

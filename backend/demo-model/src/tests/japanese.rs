@@ -63,6 +63,8 @@ fn one_thing_after_another() {
         ("3に5を足して × 4", "32"),
         ("3に5を足して - 4", "4"),
         ("10を、4で割ると？", "2.5"),
+        // An example of the start page.
+        ("8450と3600と1450を足して3で割って", "4500"),
     ] {
         assert_eq!(number(question), expected, "{question}");
     }

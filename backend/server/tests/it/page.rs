@@ -97,13 +97,13 @@ async fn refused_empty_and_truncated_answers_have_a_notice() {
     let sum = || tool_call("add", r#"{"a":1,"b":2}"#);
     let cases: [(Vec<Reply>, &str); 7] = [
         // prose-ok: a text of the page
-        (vec![fault("refusal").unwrap()], "The model declined to go on."),
-        (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."), // prose-ok: a text of the page
+        (vec![fault("refusal").unwrap()], "The model declined to answer."),
+        (vec![fault("refusal_after_text").unwrap()], "The model declined to answer."),
         (vec![fault("nothing_to_say").unwrap()], "Finished with no output."),
         (vec![[text("Let me add."), sum()].into(), fault("nothing_to_say").unwrap()], "Finished with no output."),
-        (vec![Reply::from([text("It is")]).stop_reason("max_tokens")], "The answer reached the longest length"),
-        (vec![Reply::from([text("It is")]).stop_reason("cancelled")], "reason: cancelled."),
-        (vec![Reply::from([text("It is")]).stop_reason("MODEL_LENGTH")], "The answer reached the longest length"),
+        (vec![Reply::from([text("It is")]).stop_reason("max_tokens")], "This answer hit the length limit"),
+        (vec![Reply::from([text("It is")]).stop_reason("cancelled")], "Reason: cancelled"),
+        (vec![Reply::from([text("It is")]).stop_reason("MODEL_LENGTH")], "This answer hit the length limit"),
     ];
     for (replies, note) in cases {
         let conversation = app.create_conversation().await;

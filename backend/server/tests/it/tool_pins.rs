@@ -176,7 +176,7 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::CONFLICT);
         let refused: Value = refused.json().await.unwrap();
         assert_eq!(refused["type"], "/problems/too-many");
-        assert!(refused["detail"].as_str().unwrap().starts_with("1000 other tools of this server"), "{refused}");
+        assert!(refused["detail"].as_str().unwrap().starts_with("The server already has 1000 known tools"), "{refused}");
         assert_eq!(echo(&app).await["changed"]["tool"], "echo");
     }
 

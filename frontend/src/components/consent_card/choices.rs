@@ -61,18 +61,18 @@ impl Card {
                 })}
                 {allow("allow-once", "1", text.allow_once(), false)}
                 <span class="consent-scope">
-                    {allow("allow-from-now-on", "2", text.allow_from_now_on(), true)}
+                    {allow("allow-from-now-on", "2", text.always_allow(), true)}
                     <select
                         class="field"
                         data-testid="scope"
-                        aria-label=text.how_far()
+                        aria-label=text.approval_scope()
                         on:change:target=move |event| self.scope.set(match event.target().value().as_str() {
                             "always" => ApprovalScope::Always,
                             _ => ApprovalScope::Conversation,
                         })
                     >
-                        <option value="conversation">{text.approval_here()}</option>
-                        <option value="always" prop:selected=is_always>{text.approval_always()}</option>
+                        <option value="conversation">{text.scope_here()}</option>
+                        <option value="always" prop:selected=is_always>{text.scope_always()}</option>
                     </select>
                 </span>
                 <button
@@ -93,7 +93,7 @@ impl Card {
                         disabled=move || is_unseen.get()
                         on:click=move |_| self.edited.set(Some(kept_input(self.id).unwrap_or_else(|| self.proposed())))
                     >
-                        {move || if kept_input(self.id).is_some() { text.change_input_further() } else { text.change_input() }}
+                        {move || if kept_input(self.id).is_some() { text.continue_editing_input() } else { text.edit_input() }}
                     </button>
                 })}
             </div>

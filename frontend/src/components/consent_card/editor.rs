@@ -22,8 +22,8 @@ impl Card {
         let flaw = memo(move |_| self.changed_input().err());
         let words = move || {
             flaw.get().map(|flaw| match flaw {
-                Flaw::NoJson { line, column } => text.no_json(line, column),
-                Flaw::NoObject => text.input_is_no_object().to_owned(),
+                Flaw::NoJson { line, column } => text.invalid_json(line, column),
+                Flaw::NoObject => text.input_not_object().to_owned(),
             })
         };
         let found = memo(move |_| edited.with(|edited| edited.as_deref().map(Found::of)));
@@ -56,7 +56,7 @@ impl Card {
                 <div class="consent-editor-foot">
                     <span class="consent-flaw" id=flaw_id role="status">{words}</span>
                     <button type="button" class="button small" data-testid="leave-input" on:click=move |_| self.leave_editor()>
-                        {text.leave_input()}
+                        {text.discard_input_changes()}
                     </button>
                 </div>
             </div>

@@ -208,10 +208,10 @@ impl Finding {
         self.counted.with(|counted| match (at, stage) {
             _ if self.typed.with(|typed| Phrase::new(typed).is_none()) => String::new(),
             (Some(at), _) if is_counted => {
-                text.place_of(at + 1, counted.goals.len(), counted.has_more || counted.not_loaded > 0)
+                text.match_of(at + 1, counted.goals.len(), counted.has_more || counted.not_loaded > 0)
             }
             (None, Stage::Failed(error)) => error.message(text),
-            (None, _) if is_counted && !counted.is_asking => text.found_nowhere().to_owned(),
+            (None, _) if is_counted && !counted.is_asking => text.no_match().to_owned(),
             _ => text.searching().to_owned(),
         })
     }

@@ -109,7 +109,7 @@ impl MessageView {
         match way_on {
             WayOn::Continue => session.continue_turn(),
             WayOn::Retry => session.regenerate(self.id),
-            WayOn::AskForRest => session.send(self.text.rest_please()),
+            WayOn::AskForRest => session.send(self.text.continue_message()),
         }
         go_on_writing();
     }

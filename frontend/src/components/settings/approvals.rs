@@ -1,10 +1,10 @@
-//! The approvals that stand: what runs without being asked for, and taking that back.
+//! Saved approvals: lists the tools that run without asking, and revokes approvals.
 
 use leptos::prelude::*;
 use tallybook_protocol::{Approval, ApprovalId};
 
 use super::{deed::Deed, list::List, section::section};
-use crate::{address::Address, api, language::Language};
+use crate::{address::Address, api, format, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_approvals);
@@ -16,14 +16,15 @@ pub(super) fn section_view(text: Language) -> AnyView {
         });
     });
     let content = view! {
-        {list.view("approvals", text, Some(text.approvals_none()), move |approval| row(approval, revoke, text))}
+        {list.view("approvals", text, Some(text.saved_approvals_none()), move |approval| row(approval, revoke, text))}
         {deed.told()}
     };
-    section("approvals", text.approvals(), text.approvals_about(), content.into_any())
+    section("approvals", text.saved_approvals(), text.saved_approvals_about(), content.into_any())
 }
 
 fn row(approval: Approval, revoke: Callback<ApprovalId>, text: Language) -> AnyView {
     let Approval { id, tool_name, scope, conversation_id, .. } = approval;
+    let tool_name = format::tool_name(&tool_name).into_owned();
     let reach = text.scope(scope, false);
     let reach = match conversation_id {
         Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{reach}</a> }.into_any(),

@@ -26,14 +26,14 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
         });
     };
     let content = view! {
-        {list.view("identities", text, Some(text.identities_none()), move |identity| row(identity, unlink, text))}
+        {list.view("identities", text, Some(text.linked_accounts_none()), move |identity| row(identity, unlink, text))}
         {unlinking.told()}
         <form class="setting-form" on:submit=link>
             {password::field_with(
                 "link-password",
                 text.password_current(),
                 "current-password",
-                Some(text.identity_password()),
+                Some(text.link_password()),
                 false,
                 given,
             )}
@@ -44,13 +44,13 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
                     data-testid="link-identity"
                     aria-disabled=move || linking.busy()
                 >
-                    {text.identity_link(issuer)}
+                    {text.link_account(issuer)}
                 </button>
             </div>
             {linking.told()}
         </form>
     };
-    section("identities", text.identities(), text.identities_about(), content.into_any())
+    section("identities", text.linked_accounts(), text.linked_accounts_about(), content.into_any())
 }
 
 fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
@@ -59,13 +59,13 @@ fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
         Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
         None => text.never_used().into_any(),
     };
-    let name = format!("{}: {label}", text.identity_unlink());
+    let name = format!("{}: {label}", text.unlink_account());
     view! {
         <li data-testid="identity">
             <span class="setting-item">
                 <b dir="auto">{label}</b>
                 <span class="setting-note">
-                    {issuer}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
+                    {issuer}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
                 </span>
             </span>
             <button
@@ -75,7 +75,7 @@ fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
                 aria-label=name
                 on:click=move |_| unlink.run(id)
             >
-                {text.identity_unlink()}
+                {text.unlink_account()}
             </button>
         </li>
     }

@@ -63,7 +63,7 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
                     id="instructions-count"
                     class:is-over=move || { count.get() > MAX_INSTRUCTIONS_CHARS }
                 >
-                    {move || text.of_most(count.get(), MAX_INSTRUCTIONS_CHARS)}
+                    {move || text.characters_used(count.get(), MAX_INSTRUCTIONS_CHARS)}
                 </span>
             </div>
             {move || (!is_saved.get()).then(|| view! {

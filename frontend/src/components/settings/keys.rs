@@ -86,7 +86,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
             }}
             <div class="setting-buttons">
                 <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
-                    {text.key_make()}
+                    {text.key_create()}
                 </button>
             </div>
             {creating.told()}
@@ -110,7 +110,7 @@ fn shown_once(key: String, made: RwSignal<Option<CreatedKey>>, text: Language) -
             <div class="setting-buttons">
                 <CopyButton content=move || Some(content.get_value()) load=|| () loading />
                 <button type="button" class="button small" data-testid="key-kept" on:click=move |_| made.set(None)>
-                    {text.key_kept()}
+                    {text.key_copied()}
                 </button>
             </div>
         </div>
@@ -133,7 +133,7 @@ pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, tex
             <span class="setting-item">
                 <b dir="auto">{name}</b>
                 <span class="setting-note">
-                    <code>{prefix}"…"</code>" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{last_use}
+                    <code>{prefix}"…"</code>" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}" · "{last_use}
                     {expires}
                 </span>
             </span>

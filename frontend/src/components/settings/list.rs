@@ -84,7 +84,7 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
                 <LoadButton
                     name="load-list"
                     loading=self.loading.into()
-                    label=text.reload().to_owned()
+                    label=text.try_again().to_owned()
                     loading_label=text.loading_list()
                     load=move || self.reload()
                 />

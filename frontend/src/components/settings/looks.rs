@@ -26,15 +26,15 @@ pub(super) fn section_view(text: Language) -> AnyView {
             in_next_frame(|| browser::go_to_heading(LOOKS_HEADING_ID));
         }
     });
-    let content = list.view("looks", text, Some(text.looks_none()), move |look| row(look, text));
-    section("looks", text.looks(), text.looks_about(), content)
+    let content = list.view("looks", text, Some(text.access_log_none()), move |look| row(look, text));
+    section("looks", text.access_log(), text.access_log_about(), content)
 }
 
 /// The way to the book.
 pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
-    let content =
-        || view! { <a class="button" href="/admin" rel="external" data-testid="open-book">{text.book_open()}</a> };
-    (role == UserRole::Admin).then(|| section("book", text.book(), text.book_about(), content().into_any()))
+    let content = || view! { <a class="button" href="/admin" rel="external" data-testid="open-book">{text.tool_history_open()}</a> };
+    (role == UserRole::Admin)
+        .then(|| section("book", text.tool_history(), text.tool_history_about(), content().into_any()))
 }
 
 fn row(look: AccessRecord, text: Language) -> AnyView {
@@ -58,20 +58,20 @@ fn row(look: AccessRecord, text: Language) -> AnyView {
 
 /// Names the admin. Changes from the server's command line have no user.
 pub(super) fn named(by: String, text: Language) -> String {
-    if by.is_empty() { text.look_operator().to_owned() } else { by }
+    if by.is_empty() { text.access_operator().to_owned() } else { by }
 }
 
 /// Says what the admin did.
 pub(super) fn did(kind: AccessKind, text: Language) -> &'static str {
     match kind {
-        AccessKind::CallOpened => text.look_call(),
-        AccessKind::ConversationOpened => text.look_conversation(),
-        AccessKind::CallsSearched => text.look_search(),
-        AccessKind::CallsExported => text.look_export(),
-        AccessKind::PasswordChanged => text.look_password(),
-        AccessKind::IdentityLinked => text.look_linked(),
-        AccessKind::IdentityUnlinked => text.look_unlinked(),
-        AccessKind::KeysRevoked => text.look_keys(),
-        AccessKind::Unknown => text.look_other(),
+        AccessKind::CallOpened => text.access_call(),
+        AccessKind::ConversationOpened => text.access_conversation(),
+        AccessKind::CallsSearched => text.access_search(),
+        AccessKind::CallsExported => text.access_export(),
+        AccessKind::PasswordChanged => text.access_password(),
+        AccessKind::IdentityLinked => text.access_linked(),
+        AccessKind::IdentityUnlinked => text.access_unlinked(),
+        AccessKind::KeysRevoked => text.access_keys(),
+        AccessKind::Unknown => text.access_other(),
     }
 }

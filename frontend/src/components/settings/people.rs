@@ -70,7 +70,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
         {list.view("people", text, None, move |user| row(user, change, text))}
         {changing.told()}
     };
-    section("people", text.people(), text.people_about(), content.into_any())
+    section("people", text.users(), text.users_about(), content.into_any())
 }
 
 async fn list_users() -> Result<Vec<User>, ApiError> {
@@ -103,13 +103,13 @@ fn link_view(link: &Invitation, text: Language) -> AnyView {
 
 fn invitation_row(invitation: InvitationInfo, revoke: Callback<i64>, text: Language) -> AnyView {
     let InvitationInfo { id, role, created_by, created_at, expires_at } = invitation;
-    let label = format!("{}: {}, {created_by}", text.revoke(), text.invitation_open());
+    let label = format!("{}: {}, {created_by}", text.revoke(), text.invitation_unused());
     view! {
         <li data-testid="open-invitation">
             <span class="setting-item">
-                <b>{text.invitation_open()}</b>
+                <b>{text.invitation_unused()}</b>
                 <span class="setting-note">
-                    {text.role(role)}" · "{created_by}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}
+                    {text.role(role)}" · "{created_by}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}
                     " · "{text.valid_until()}" "{when(expires_at.timestamp_millis(), text)}
                 </span>
             </span>
@@ -179,7 +179,7 @@ fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
             <span class="setting-item">
                 <b dir="auto">{name.clone()}</b>
                 <span class="setting-note">
-                    {text.role(role)}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}
+                    {text.role(role)}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}
                     {state.map(|state| format!(" · {state}"))}
                 </span>
             </span>

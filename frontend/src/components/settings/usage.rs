@@ -30,7 +30,7 @@ fn row(label: &'static str, Quota { limit, left }: Quota, text: Language) -> Any
     view! {
         <div class="setting-allowance" data-testid="allowance">
             <span>{label}</span>
-            <span>{text.left_of(left, limit)}</span>
+            <span>{text.quota_left(left, limit)}</span>
             <meter aria-label=label min="0" max=limit.to_string() value=left.to_string()></meter>
         </div>
     }

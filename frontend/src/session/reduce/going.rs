@@ -33,21 +33,21 @@ impl State {
             self.sought = Sought::Earlier;
             self.load_back_to(Some(wanted), out);
         } else if self.sought == Sought::Everywhere {
-            self.give_up(self.text.message_gone());
+            self.give_up(self.text.message_not_found());
         } else if self.at_rest().is_some() {
             self.sought = Sought::Everywhere;
             let window = Window { limit: Some(MESSAGES_AT_ONCE), from: Some(wanted), before: None };
             self.read(Reader::Selecting { wanted, step: None }, Request::Select(uuid, wanted, window), out);
         } else {
-            self.give_up(self.text.message_elsewhere());
+            self.give_up(self.text.message_in_other_version());
         }
     }
 
     /// The branch with the message cannot be shown, for this reason.
     pub(super) fn gone_astray(&mut self, error: &ApiError) {
         match error {
-            ApiError::Refused { status: 404, .. } => self.give_up(self.text.message_gone()),
-            ApiError::Refused { status: 409, .. } => self.give_up(self.text.message_elsewhere()),
+            ApiError::Refused { status: 404, .. } => self.give_up(self.text.message_not_found()),
+            ApiError::Refused { status: 409, .. } => self.give_up(self.text.message_in_other_version()),
             error => {
                 self.goal = None;
                 self.notice = Some(error.message(self.text));

@@ -88,7 +88,7 @@ fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
     here.send("For here");
     here.answer(Answer::Found(Ok(Some(paused(&[7])))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("For here", Phase::Awaiting));
-    assert!(here.state.notice.as_deref().is_some_and(|notice| notice.contains("decision")));
+    assert!(here.state.notice.as_deref().is_some_and(|notice| notice.contains("approval")));
 }
 
 #[test]

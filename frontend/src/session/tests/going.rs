@@ -100,8 +100,8 @@ fn another_version_is_shown() {
 #[test]
 fn a_message_that_is_gone_is_said_to_be() {
     for (refusal, words) in [
-        (refused(404), Language::English.message_gone()),
-        (refused(409), Language::English.message_elsewhere()),
+        (refused(404), Language::English.message_not_found()),
+        (refused(409), Language::English.message_in_other_version()),
         (ApiError::Unreachable, Language::English.unreachable()),
     ] {
         let mut here = far();
@@ -128,6 +128,6 @@ fn another_version_is_not_shown_while_an_answer_is_written() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     here.act(Action::GoTo(goal(21)));
-    assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_elsewhere()));
+    assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_in_other_version()));
     assert_eq!((here.state.goal.as_ref(), here.state.phase()), (None, Phase::Following));
 }

@@ -40,12 +40,12 @@ pub(crate) const fn labels(language: Language) -> Labels {
         name_rule: of(
             language,
             "Letters of one script, digits and . _ - @ +",
-            "1種類の文字、数字、. _ - @ + が使えます",
+            "文字（1種類の文字体系のみ）、数字、. _ - @ + が使えます",
         ),
         password_rule: of(
             language,
             "At least 12 characters and hard to guess. Several unrelated words are easy to remember.",
-            "12文字以上の推測されにくいもの。いくつかの言葉をつなげると覚えやすくなります",
+            "推測されにくい12文字以上の文字列。無関係な言葉をいくつかつなげると覚えやすくなります",
         ),
         sign_up: of(language, "Create an account", "アカウントを作成"),
         settings: of(language, "Back to settings", "設定に戻る"),
@@ -55,7 +55,7 @@ pub(crate) const fn labels(language: Language) -> Labels {
 pub(crate) const fn sign_in(language: Language) -> Messages {
     Messages {
         title: of(language, "Sign in", "サインイン"),
-        lead: of(language, "Your conversations are saved in your account.", "会話はあなたの名前で保存されます。"),
+        lead: of(language, "Your conversations are saved in your account.", "会話はアカウントに保存されます。"),
         submit: of(language, "Sign in", "サインイン"),
     }
 }
@@ -93,7 +93,7 @@ pub(crate) const fn invitation(language: Language) -> Messages {
             "Choose a name and a password to sign in with.",
             "サインインに使う名前とパスワードを決めてください。",
         ),
-        submit: of(language, "Create account", "作成する"),
+        submit: of(language, "Create account", "アカウントを作成"),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) const fn admins_only(language: Language) -> Messages {
         lead: of(
             language,
             "Only admins can see the tool history of all users. If you need access, ask an admin for the role.",
-            "全員のツールの履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
+            "全ユーザーのツールの履歴を閲覧できるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
         ),
         submit: "",
     }
@@ -184,7 +184,9 @@ fn openid_problem(error: &OpenIdError) -> String {
             "時間がかかりすぎたか、別のブラウザーで始めたサインインです。ここからやり直してください。".to_owned()
         }
         OpenIdError::Untrusted { name } => {
-            format!("{name}の応答では本人確認ができません。やり直しても解決しない場合は、管理者に連絡してください。")
+            format!(
+                "{name}の応答では本人確認ができませんでした。やり直しても解決しない場合は、管理者に連絡してください。"
+            )
         }
         OpenIdError::Unknown { name } => format!(
             "{name}のIDに対応するアカウントがありません。パスワードでサインインして設定で連携するか、管理者に依頼してください。"

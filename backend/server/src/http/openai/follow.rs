@@ -229,7 +229,7 @@ impl Follower {
     fn wait(&mut self, sink: &mut impl Sink) {
         if !self.has_announced_wait {
             self.has_announced_wait = true;
-            sink.text(&format!("{}A tool call waits for your approval: {}\n\n", self.separator(), self.link));
+            sink.text(&format!("{}A tool call needs your approval: {}\n\n", self.separator(), self.link));
         }
         let Self { service, user, conversation, message_id, .. } = self;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
@@ -249,7 +249,7 @@ impl Follower {
                 FollowStep::Continue
             }
             Ok(Ok(NextRun::Pending)) => {
-                sink.text("The call still waits for a decision. The answer continues there after the decision.");
+                sink.text("The call still needs approval. The answer continues there after you decide.");
                 FollowStep::Done(Progress::Ended { finish: "stop", usage: self.usage })
             }
             Ok(Err(error)) => {

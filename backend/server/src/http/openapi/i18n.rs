@@ -15,13 +15,13 @@ messages! {
     contents: "Contents", "目次";
     before: "Before you begin", "はじめに";
     set_variables: "The examples read the server's URL and your API key from environment variables:",
-        "サンプルは、サーバーのアドレスとキーを環境変数から読み取ります:";
+        "サンプルは、サーバーのアドレスとAPIキーを環境変数から読み取ります:";
     make_key: "Create an API key in the settings, under “API keys”, or with", "APIキーは設定画面の「APIキー」で作成するか、次のAPIで作成します:";
-    no_key: "This server does not require sign-in, so any key works.", "このサーバーではサインインが不要なため、キーは任意の文字列で構いません。";
+    no_key: "This server does not require sign-in, so any key works.", "このサーバーではサインインが不要なため、APIキーは任意の文字列で構いません。";
     parameters: "Parameters", "パラメーター";
     body: "Body", "ボディ";
     optional_body: "Body (optional)", "ボディ（省略可）";
-    answers: "Answers", "レスポンス";
+    answers: "Responses", "レスポンス";
     refusals: "Errors", "エラー";
     example: "Example", "例";
     required: "required", "必須";
@@ -37,10 +37,10 @@ impl Messages {
         match (self.0, access) {
             (Language::English, Access::Everybody) => "No authentication required.",
             (Language::English, Access::KeyOrSession) => "Requires an API key or a session.",
-            (Language::English, Access::Session) => "Requires a session of a browser. API keys are refused.",
-            (Language::Japanese, Access::Everybody) => "誰でも使えます。",
-            (Language::Japanese, Access::KeyOrSession) => "キー、またはサインインが必要です。",
-            (Language::Japanese, Access::Session) => "ブラウザーでのサインインが必要です（キーでは使えません）。",
+            (Language::English, Access::Session) => "Requires a browser session. API keys are refused.",
+            (Language::Japanese, Access::Everybody) => "認証は不要です。",
+            (Language::Japanese, Access::KeyOrSession) => "APIキー、またはサインインが必要です。",
+            (Language::Japanese, Access::Session) => "ブラウザーでのサインインが必要です（APIキーは使えません）。",
         }
     }
 }

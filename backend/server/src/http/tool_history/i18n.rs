@@ -54,18 +54,18 @@ messages! {
     model: "Model", "モデル";
     began: "Started", "開始";
     ended: "Ended", "終了";
-    decided: "Decided", "決定";
+    decided: "Decided", "承認の判断";
     error_kind: "Error type", "エラーの種類";
     turn: "Turn", "ターン";
     title: "Conversation", "会話";
-    playback: "Playback of the turn", "ターンの再生";
+    playback: "Replay of this turn", "このターンの過程";
     back_to_call: "Back to the call", "呼び出しに戻る:";
     first_moment: "Beginning", "最初";
-    moment_before: "Step back", "前へ";
-    moment_after: "Step forward", "次へ";
+    moment_before: "Step back", "1つ戻る";
+    moment_after: "Step forward", "1つ進む";
     last_moment: "End", "最後";
     pause: "Pause", "一時停止";
-    no_record: "The events of this turn are no longer stored.", "このターンの経過は、もう保存されていません。";
+    no_record: "The recording of this turn is no longer stored, so it cannot be replayed.", "このターンの記録は保存期間が過ぎたため、再生できません。";
     record_cut: "This turn is long. Only its beginning can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
     provider_id: "Provider's ID", "提供元のID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
@@ -73,27 +73,27 @@ messages! {
         "The server is unreachable. Nothing on this page is lost. Try again in a moment.",
         "サーバーに接続できません。このページの内容は失われていません。しばらくしてから、もう一度お試しください。";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
-    summed_up: "Earlier messages were summarized for the model", "以前のメッセージは要約してモデルに伝えられました";
-    left_out: "The model received only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
-    votes: "Votes of the reviewing models", "レビューしたモデルの意見";
-    decisions: "Decisions", "決定";
-    by: "by", "決定者:";
+    summed_up: "Earlier messages were summarized to fit the model's context", "以前のメッセージは、モデルのコンテキストに収まるように要約されました";
+    left_out: "Earlier messages were left out to fit the model's context", "以前のメッセージは、モデルのコンテキストに収まるように省略されました";
+    votes: "Votes of the reviewing models", "レビューモデルの判定";
+    decisions: "Decisions", "承認の判断";
+    by: "by", "判断者:";
     withheld:
         "To see the inputs of another user's calls, give a reason: open one of the calls, or search in their text.",
-        "ほかの人の呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
+        "ほかのユーザーの呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
     timeline: "The turn's timeline", "ターンのタイムライン";
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
-        "一致するツール呼び出しがありません。絞り込みを解除するか、期間を広げてください。";
+        "一致するツール呼び出しはありません。絞り込みを解除するか、期間を広げてください。";
     nothing_further: "No more tool calls.", "これ以上はありません。";
     none_yet: "No matches so far.", "まだ見つかっていません。";
-    incomplete: "The search timed out.", "時間内にすべてを調べられませんでした。";
-    go_on: "Search older calls", "続きを調べる";
+    incomplete: "The search timed out.", "検索が時間切れになりました。";
+    go_on: "Search older calls", "さらに古い呼び出しを検索";
     older: "Next page", "次のページ";
     first: "First page", "最初のページ";
     whole_conversation: "From the beginning", "最初から";
     empty_conversation: "This conversation has no messages.", "この会話にはメッセージがありません。";
-    export: "Export these calls", "表示中の条件で書き出す";
+    export: "Export these calls", "これらの呼び出しを書き出す";
     figures: "Statistics", "集計";
     last_day: "24 hours", "24時間";
     last_week: "7 days", "7日間";
@@ -109,13 +109,13 @@ messages! {
     half_within: "Median", "所要時間（中央値）";
     most_within: "95th percentile", "所要時間（95パーセンタイル）";
     plan: "Plan", "計画";
-    thought: "The model's reasoning", "モデルの思考";
+    thought: "Reasoning", "思考の過程";
     model_calls: "Model calls", "モデル呼び出し";
     tokens_in: "Tokens in", "入力トークン";
     tokens_out: "Tokens out", "出力トークン";
     cost: "Cost", "費用";
     name: "Name", "名前";
-    nothing_happened: "No data for this period.", "この期間には何もありません。";
+    nothing_happened: "No data for this period.", "この期間のデータはありません。";
     why_title: "Reason for access", "閲覧の理由";
     why_label: "Reason", "理由";
     why_hint: "The owner can see your name, the time, and this reason. Access lasts for one hour.",
@@ -127,11 +127,11 @@ messages! {
     rerun_hint: "Runs the tool again now. The history does not change. The result is recorded here with your name.",
         "ツールを今もう一度実行します。履歴は変わらず、結果はあなたの名前とともにここに残ります。";
     rerun_submit: "Run again", "再実行する";
-    then: "Then", "元の呼び出し";
-    again: "Again", "再実行";
+    then: "Original", "元の呼び出し";
+    again: "Re-run", "再実行";
     no_result: "No result yet. Reload this page to check again.", "まだ結果がありません。ページを再読み込みしてください。";
     earlier_reruns: "All re-runs, newest first", "再実行の一覧（新しい順）";
-    nothing_title: "Not found", "何もありません";
+    nothing_title: "Not found", "見つかりません";
 }
 
 impl Messages {
@@ -193,10 +193,10 @@ impl Messages {
     pub(crate) fn decision(self, decision: Decision, scope: Option<ApprovalScope>) -> &'static str {
         let (english, japanese) = match (decision, scope) {
             (Decision::Approve, Some(ApprovalScope::Conversation)) => {
-                ("Approved for the conversation", "この会話で許可")
+                ("Allowed in this conversation", "この会話で許可")
             }
-            (Decision::Approve, Some(ApprovalScope::Always)) => ("Always allowed", "今後も許可"),
-            (Decision::Approve, None) => ("Approved", "許可"),
+            (Decision::Approve, Some(ApprovalScope::Always)) => ("Always allowed", "常に許可"),
+            (Decision::Approve, None) => ("Allowed once", "今回だけ許可"),
             (Decision::Deny, _) => ("Denied", "拒否"),
         };
         self.of(english, japanese)
@@ -207,7 +207,7 @@ impl Messages {
         match kind {
             DeciderKind::User => format!("{} {name}", self.by()),
             DeciderKind::Review => self.of("by the reviewing models", "レビューモデルによる").to_owned(),
-            DeciderKind::Timeout => self.of("timed out without a decision", "期限までに決定なし").to_owned(),
+            DeciderKind::Timeout => self.of("because the approval timed out", "期限までに承認なし").to_owned(),
             DeciderKind::Unknown => format!("{} “{name}”", self.by()),
         }
     }
@@ -215,9 +215,9 @@ impl Messages {
     /// Returns the label of a reviewing model's vote.
     pub(crate) fn verdict(self, verdict: Verdict) -> &'static str {
         let (english, japanese) = match verdict {
-            Verdict::Approve => ("approved", "賛成"),
-            Verdict::Reject => ("rejected", "反対"),
-            Verdict::Abstain | Verdict::Unknown => ("abstained", "棄権"),
+            Verdict::Approve => ("approves", "承認"),
+            Verdict::Reject => ("rejects", "却下"),
+            Verdict::Abstain | Verdict::Unknown => ("abstains", "保留"),
         };
         self.of(english, japanese)
     }
@@ -345,17 +345,17 @@ impl Messages {
                     format!("This belongs to {owner}. Enter a reason to open it.")
                 }
                 ToolHistoryError::NeedsReason { owner: None } => {
-                    "This searches the texts of all users. Enter a reason first.".to_owned()
+                    "This searches the tool calls of all users. Enter a reason first.".to_owned()
                 }
                 other => other.to_string(),
             };
         }
         match refusal {
             ToolHistoryError::NeedsReason { owner: Some(owner) } => {
-                format!("これは{owner}さんのものです。閲覧の理由を入力してください。")
+                format!("これは{owner}さんのものです。閲覧するには理由を入力してください。")
             }
             ToolHistoryError::NeedsReason { owner: None } => {
-                "全員のテキストが対象になります。閲覧の理由を入力してください。".to_owned()
+                "全ユーザーのツール呼び出しを検索します。先に閲覧の理由を入力してください。".to_owned()
             }
             ToolHistoryError::NoRerun(problem) => self.no_rerun(*problem),
             ToolHistoryError::Busy => "履歴の検索が混み合っています。数秒後にもう一度お試しください。".to_owned(),

@@ -92,7 +92,7 @@ on_every_engine! {
         let (status, page) = seen_by_all(&team, &path).await;
         assert_eq!(status, StatusCode::OK);
         assert!(page.len() < 5 * 1024 * 1024, "{}", page.len());
-        assert!(page.contains("is too large to be shown") && page.contains("?format=text"));
+        assert!(page.contains("is too long to show here") && page.contains("?format=text"));
         let (_, text) = seen_by_all(&team, &format!("{path}?format=text")).await;
         assert!(text.contains(hostile.trim()) && text.contains("[user]\nGo\n"), "{} bytes", text.len());
     }

@@ -45,12 +45,12 @@ on_every_engine! {
             assert!(stored["messages"][0].get("mode").is_none() && stored["messages"][1].get("plan").is_none());
             let file = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await;
             let file = file.text().await.unwrap();
-            assert!(file.contains("*No plan could be made, so this was answered without one.*"), "{file}");
+            assert!(file.contains("*The model could not make a plan, so it answered without one.*"), "{file}");
             for (tool_calls, says_so) in [(true, true), (false, false)] {
                 let shares = format!("/api/conversations/{conversation}/shares");
                 let share: Value = app.post(&shares, json!({ "tool_calls": tool_calls })).await.json().await.unwrap();
                 let page = app.get(share["path"].as_str().unwrap()).await.text().await.unwrap();
-                assert_eq!(page.contains("No plan could be made"), says_so, "plans are shared with the calls: {page}");
+                assert_eq!(page.contains("The model could not make a plan"), says_so, "plans are shared with the calls: {page}");
             }
             assert_eq!(model.unused_replies(), 0);
         }

@@ -192,7 +192,7 @@ on_every_engine! {
         let response = ask(&app, &[], &asked).await;
         let uuid = conversation_of(&response);
         let mut stream = ChunkReader::new(response);
-        stream.until_text("waits for your approval").await;
+        stream.until_text("needs your approval").await;
         let call = app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["tool_call_id"].clone();
         app.post(&format!("/api/tool-calls/{call}/decision"), json!({"decision": "approve"})).await.text().await.unwrap();
         let chunks = stream.all().await;

@@ -50,7 +50,7 @@ on_every_engine! {
         approve(&app, &uuid, 1).await;
         let last = stream.all().await.pop().unwrap();
         assert_eq!(last["choices"][0]["finish_reason"], "stop");
-        let told_once = format!("A tool call waits for your approval: {link}\n\n");
+        let told_once = format!("A tool call needs your approval: {link}\n\n");
         assert_eq!(stream.text, format!("Let me order.\n\n{told_once}\n\nBon appétit!"));
         assert_eq!(app.conversation(&uuid).await["messages"][1]["content"], "Let me order.\n\nBon appétit!");
         let told = &model.requests()[2].body;
@@ -80,7 +80,7 @@ async fn the_approval_link_starts_with_the_public_url() {
     let response = ask(&app, &[], &question("I am hungry")).await;
     let uuid = conversation_of(&response);
     let said = words(response).await;
-    assert!(said.contains(&format!("waits for your approval: https://chat.example.org/c/{uuid}")), "{said}");
+    assert!(said.contains(&format!("needs your approval: https://chat.example.org/c/{uuid}")), "{said}");
 }
 
 /// The reasoning summary does not report a waiting call as failed either.
@@ -123,7 +123,7 @@ async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() 
     let response = ask(&app, &[], &question("I am hungry")).await;
     let uuid = conversation_of(&response);
     let said = words(response).await;
-    assert!(said.contains(&format!("/c/{uuid}\n\nThe call still waits for a decision.")), "{said}");
+    assert!(said.contains(&format!("/c/{uuid}\n\nThe call still needs approval.")), "{said}");
     assert_eq!(app.conversation(&uuid).await["awaiting_approval"], Value::Bool(true));
     app.shut_down().await;
 
@@ -133,7 +133,7 @@ async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() 
     let other = conversation_of(&response);
     assert_ne!(other, uuid, "a conversation that waits is busy");
     let mut stream = ChunkReader::new(response);
-    stream.until_text("waits for your approval").await;
+    stream.until_text("needs your approval").await;
     drop(stream);
     ends_as(&app, &other, "stopped").await;
     assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");

@@ -222,7 +222,7 @@ async fn the_step_limit_without_any_text_is_reported() {
     for _ in 0..6 {
         model.reply([tool_call("counts", "{}")]);
     }
-    let says_so = |answer: &Value| assert!(answer.as_str().unwrap().contains("used up the steps"), "{answer}");
+    let says_so = |answer: &Value| assert!(answer.as_str().unwrap().contains("reached the step limit"), "{answer}");
     let chat = json!({"model": "test-model", "messages": [user("For ever?")]});
     let completion = whole(&app, "/v1/chat/completions", chat.clone()).await;
     says_so(&completion["choices"][0]["message"]["content"]);

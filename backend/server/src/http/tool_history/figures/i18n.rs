@@ -8,7 +8,7 @@ messages! {
     failed_an_hour: "Failed calls per hour", "1時間ごとの失敗率";
     cost_a_day: "Cost per day", "1日ごとの費用";
     tokens_a_day: "Tokens per day", "1日ごとのトークン";
-    highest: "Maximum", "最も高い棒";
+    highest: "Maximum", "最大値";
     all_rows: "Show all", "すべて表示";
     bars:
         "A bar's length is relative to the largest value of its column. Failed calls are relative to all calls of the \

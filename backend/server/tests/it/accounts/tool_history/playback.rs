@@ -43,7 +43,7 @@ on_every_engine! {
         assert!(asked.contains("name=\"reason\"") && !asked.contains("19.75"), "{asked}");
         assert_eq!(say_why(&team, &admin, &address, "an audit").await.status(), StatusCode::SEE_OTHER);
         let call = page(&team, &admin, &format!("/admin/calls/{}", calls[0].0), StatusCode::OK).await;
-        assert_eq!(link_target(&call, "Playback of the turn"), Some(address.clone()));
+        assert_eq!(link_target(&call, "Replay of this turn"), Some(address.clone()));
 
         // Events of the same millisecond are one position, so the test steps through the positions to find them.
         let mut shown = page(&team, &admin, &address, StatusCode::OK).await;
@@ -86,6 +86,6 @@ on_every_engine! {
 
         execute!(team.app, "DELETE FROM journal_events");
         let gone = page(&team, &admin, &address, StatusCode::OK).await;
-        assert!(gone.contains("The events of this turn are no longer stored."), "{gone}");
+        assert!(gone.contains("The recording of this turn is no longer stored"), "{gone}");
     }
 }

@@ -14,11 +14,11 @@ use crate::support::{Engine, eventually, on_every_engine, rows};
 const PURPOSES: [(&str, &str); 7] = [
     ("answer", "Answers"),
     ("plan", "Plans"),
-    ("evaluate", "Judging the steps of plans"),
-    ("review", "Reviews of calls"),
-    ("summary", "Summaries of conversations"),
+    ("evaluate", "Evaluation of plan steps"),
+    ("review", "Reviews of tool calls"),
+    ("summary", "Conversation summaries"),
     ("title", "Titles"),
-    ("reasoning_summary", "Summaries of what was done"),
+    ("reasoning_summary", "Explanations of answers"),
 ];
 
 on_every_engine! {
@@ -57,7 +57,7 @@ on_every_engine! {
                 run!(&db, "DELETE FROM plain_calls WHERE user_id = ?", 1_i64);
             }
             let figures = without_bars(&page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await);
-            let told = [("plain", "Single questions of programs")];
+            let told = [("plain", "Direct API calls")];
             for (number, (_, name)) in (1..).zip(PURPOSES.into_iter().chain(told)) {
                 let cost = if number == 8 { "0.000000".to_owned() } else { format!("0.{:06}", 5 * number) };
                 let row = figures.split(&format!("<th scope=\"row\">{name}</th>")).nth(1);
