@@ -107,7 +107,7 @@ test("each example sends its question, and the demo model introduces itself", as
   const outcomes = [
     ["79", "success"],
     ["121932631124828532112482853211126352690", "success"],
-    ["zero", "error"],
+    ["3.14", "success"],
   ] as const;
   for (const [at, [words, outcome]] of outcomes.entries()) {
     await page.goto("/");

@@ -41,6 +41,7 @@ macro_rules! texts {
 }
 
 // What follows knows the macro.
+mod look;
 mod plan;
 mod playback;
 mod settings;
@@ -96,7 +97,6 @@ texts! {
     row_menu: "What to do with it", "操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
-    change_language: "Change", "切り替える";
 
     // The message field and the new chat.
     composer_label: "Message", "メッセージ";
@@ -430,6 +430,7 @@ mod tests {
                 language.setting_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
+                language.look_texts(),
                 language.plan_texts(),
                 language.sharing_texts(),
                 language.tool_texts(),

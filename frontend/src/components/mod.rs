@@ -3,7 +3,6 @@
 pub(crate) mod call_progress;
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
-pub(crate) mod choice;
 pub(crate) mod commands;
 pub(crate) mod composer;
 pub(crate) mod connection_note;
@@ -25,6 +24,7 @@ pub(crate) mod ids;
 mod item_run;
 pub(crate) mod items;
 pub(crate) mod later;
+pub(crate) mod listbox;
 pub(crate) mod load_button;
 pub(crate) mod long_text;
 pub(crate) mod message;

@@ -13,17 +13,17 @@ impl Language {
     pub(crate) const fn examples(self, is_demo: bool) -> &'static [(&'static [&'static str], &'static str)] {
         const LONG: &[&str] = &["multiply"];
         const STEPS: &[&str] = &["add", "multiply"];
-        const FAILS: &[&str] = &["divide"];
+        const FRACTION: &[&str] = &["divide"];
         match (self, is_demo) {
             (Self::English, true) => &[
                 (STEPS, "What is (12.5 + 7.25) × 4?"),
                 (LONG, "Multiply 123456789012345678901234567890 by 987654321"),
-                (FAILS, "What is 1 divided by 0?"),
+                (FRACTION, "What is 22 divided by 7?"),
             ],
             (Self::Japanese, true) => &[
                 (STEPS, "12.5と7.25を足して4倍して"),
                 (LONG, "123456789012345678901234567890に987654321を掛けて"),
-                (FAILS, "1を0で割ると？"),
+                (FRACTION, "22を7で割ると？"),
             ],
             (Self::English, false) => &[
                 (&["multiply", "divide"], "Split a bill of 184.60 among 7 people, with a tip of 12.5 %"),
@@ -307,16 +307,8 @@ impl Language {
         }
     }
 
-    /// A model in the list to choose from.
-    pub(crate) fn model_choice(self, model: &CatalogModel) -> String {
-        match self.tool_mode(model.tool_mode) {
-            Some(tools) => format!("{} · {} · {tools}", model.name, model.provider),
-            None => self.model(&model.provider, &model.name),
-        }
-    }
-
     /// Names the way in which a model receives its tools; `None` if it is unknown.
-    fn tool_mode(self, mode: ToolOffer) -> Option<&'static str> {
+    pub(super) fn tool_mode(self, mode: ToolOffer) -> Option<&'static str> {
         match mode {
             ToolOffer::Native => Some(self.tools_native()),
             ToolOffer::Prompt => Some(self.tools_in_prompt()),

@@ -12,7 +12,6 @@ texts! {
 
     // The tools on offer.
     tools_title: "Tools", "ツール";
-    tools_open: "Tools of this conversation", "この会話で使うツール";
     tools_choose: "Choose tools", "ツールを選ぶ";
     tools_note:
         "A tool that is off is not offered to the model in this conversation.",
