@@ -115,7 +115,7 @@ pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, nam
         others.map(|model| Choice { group, ..described(model, text) }).collect()
     };
     let list = Listbox {
-        id: format!("author-{}", read(entry, |entry| entry.id)),
+        id: format!("author-{}", untrack(|| read(entry, |entry| entry.id))),
         name: "author",
         class: "button quiet small author",
         label: format!("{} {name}. {}", text.model_label(), text.regenerate_by()),

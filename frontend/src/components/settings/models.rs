@@ -26,12 +26,12 @@ pub(super) fn section_view(text: Language) -> Option<AnyView> {
         chosen.set(name.clone());
         models.set_default_for_new_chats(Some(name).filter(|name| !name.is_empty()));
     });
-    let list =
+    let picker =
         Listbox::of("setting-model", "setting-model", text.new_chat_model(), choices.collect(), chosen.into(), choose);
     let content = view! {
         <div class="setting-row">
             <span aria-hidden="true">{text.new_chat_model()}</span>
-            {list.view()}
+            {picker.view()}
         </div>
     };
     Some(section("model", text.new_chats(), text.new_chats_about(), content.into_any()))
