@@ -2,6 +2,7 @@
 
 import { NOTHING, findings } from "../kit/axe.ts";
 import { alive } from "../kit/chat.ts";
+import { choose } from "../kit/listbox.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ serviceWorkers: "allow" });
@@ -34,7 +35,7 @@ test("the page has a valid manifest, with icons that exist", async ({ page, requ
 });
 
 test("the browser's own bars have the page's color in the selected theme", async ({ page }) => {
-  await page.goto("/");
+  await page.goto("/settings");
   await alive(page);
   expect(await page.locator("meta[name=viewport]").getAttribute("content")).toContain("viewport-fit=cover");
   const colors = () =>
@@ -50,7 +51,7 @@ test("the browser's own bars have the page's color in the selected theme", async
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     for (const theme of ["light", "dark", "system"]) {
-      await page.locator(".theme-field").first().selectOption(theme);
+      await choose(page.getByTestId("setting-theme"), theme);
       const { bars, paper } = await colors();
       expect(bars, `${theme} on ${colorScheme}`).toBe(paper);
       seen.add(bars);

@@ -1,6 +1,7 @@
 // Tests English and Japanese, light and dark: the browser's preference is the default, and the user's choice is remembered.
 
 import { ChatPage, alive } from "../kit/chat.ts";
+import { choose, expectChosen, options } from "../kit/listbox.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -61,43 +62,44 @@ test.describe("a browser that asks for Japanese", () => {
 test("the user can switch the language, and the choice is remembered", async ({ page, context }) => {
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
-  await expect(page.getByTestId("language")).toBeEnabled();
-  await page.getByTestId("language").selectOption({ label: "日本語" });
-  await expect(page.getByRole("heading", { name: "何を計算しましょうか？" })).toBeVisible();
+  await page.getByTestId("open-settings").click();
+  const language = page.getByTestId("setting-language");
+  await language.click();
+  await expect(options(language)).toHaveText(["English", "日本語"]);
+  await options(language).last().click();
   await expect(page.locator("html")).toHaveAttribute("lang", "ja");
-  await expect(page.getByTestId("language")).toBeEnabled();
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "何を計算しましょうか？" })).toBeVisible();
 
   const other = await context.newPage();
-  await other.goto("/");
+  await other.goto("/settings");
   await expect(other.locator("html")).toHaveAttribute("lang", "ja");
-  await expect(other.getByTestId("language")).toHaveValue("ja");
-  await expect(other.getByTestId("language")).toBeEnabled();
-  await other.getByTestId("language").selectOption("en");
-  await expect(other.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
+  await expectChosen(other.getByTestId("setting-language"), "ja");
+  await choose(other.getByTestId("setting-language"), "en");
+  await expect(other.locator("html")).toHaveAttribute("lang", "en");
 });
 
 test("the theme is the system's until the user selects one, which is remembered and never flashes", async ({ page }) => {
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: "dark" });
-  await page.goto("/");
+  await page.goto("/settings");
   const dark = await paper();
   await page.emulateMedia({ colorScheme: "light" });
   const light = await paper();
   expect(light).not.toBe(dark);
 
-  await expect(page.getByTestId("theme")).toBeEnabled();
-  await page.getByTestId("theme").selectOption("dark");
+  const theme = page.getByTestId("setting-theme");
+  await choose(theme, "dark");
   expect(await paper()).toBe(dark);
   const again = await page.reload();
   expect(await again!.text(), "the server renders the theme").toContain('data-theme="dark"');
   expect(await paper()).toBe(dark);
-  await expect(page.getByTestId("theme")).toHaveValue("dark");
+  await expectChosen(theme, "dark");
 
-  await expect(page.getByTestId("theme")).toBeEnabled();
-  await page.getByTestId("theme").selectOption("light");
+  await choose(theme, "light");
   await page.emulateMedia({ colorScheme: "dark" });
   expect(await paper()).toBe(light);
-  await page.getByTestId("theme").selectOption("system");
+  await choose(theme, "system");
   expect(await paper()).toBe(dark);
 });
 
@@ -108,15 +110,16 @@ test("durations are formatted for each language", async ({ page }) => {
   await expect(page.getByTestId("tool-call").locator(".tool-duration")).toHaveText("2分5秒");
 });
 
-test("an arrow key on the language does not reload the page before a button confirms it", async ({ page }) => {
-  await page.goto("/");
-  const language = page.getByTestId("language");
+test("an arrow key on the language does not reload the page before Enter confirms it", async ({ page }) => {
+  await page.goto("/settings");
+  await alive(page);
+  const language = page.getByTestId("setting-language");
   await expect(language).toBeEnabled();
-  await page.getByTestId("composer").fill("half a thought");
   await language.focus();
   await page.keyboard.press("ArrowDown");
-  await expect(page.getByTestId("change-language")).toBeVisible();
+  await page.keyboard.press("ArrowDown");
+  await expect(options(language).last()).toHaveAttribute("data-active", "");
   await expect(page.locator("html")).toHaveAttribute("lang", "en");
-  await page.getByTestId("change-language").press("Enter");
+  await page.keyboard.press("Enter");
   await expect(page.locator("html")).toHaveAttribute("lang", "ja");
 });

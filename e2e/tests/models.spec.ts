@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
+import { choose, expectChosen, options } from "../kit/listbox.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -25,32 +26,40 @@ test.afterAll(() => rmSync(file, { force: true }));
 test("a conversation uses the selected model, and an answer or a message can use another", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  const picker = page.locator("select[data-testid=model]");
-  await expect(picker).toHaveValue("Arithmetic");
-  const offered = await picker.locator("option").allTextContents();
-  expect(offered).toEqual(expect.arrayContaining(["Arithmetic", "Local"]));
-  await picker.selectOption("Sums");
+  const picker = page.getByTestId("model");
+  await expectChosen(picker, "Arithmetic");
+  await picker.click();
+  await expect(options(picker)).toHaveText([
+    "Arithmetic demo",
+    "Sums demo",
+    "Local ollama · prompted tools",
+    "Arithmetic",
+    "Sums",
+    "Local",
+  ]);
+  await page.keyboard.press("Escape");
+  await choose(picker, "Sums");
   const answer = await chat.ask("2 + 3");
   await expect(answer).toContainText("= 5");
   const author = answer.getByTestId("author");
-  await expect(author.locator("option:checked")).toHaveText("Sums");
+  await expect(author.locator(".listbox-value")).toHaveText("Sums");
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
   await expect(answer.locator(".usage"), "its cost").toContainText("0.00");
   await page.reload();
-  await expect(picker).toHaveValue("Sums");
+  await expectChosen(picker, "Sums");
 
-  await author.selectOption("Arithmetic");
-  await expect(author.locator("option:checked")).toHaveText("Arithmetic");
+  await choose(author, "Arithmetic");
+  await expect(author.locator(".listbox-value")).toHaveText("Arithmetic");
   await expect(answer).toContainText("2/2");
   await expect(answer).toHaveAttribute("data-status", "complete");
   const { model, messages } = await (await request.get(chat.api())).json();
   expect([model, messages[1].model], "the conversation keeps its own").toEqual(["Sums", "Arithmetic"]);
 
-  await picker.selectOption("next:Arithmetic");
-  await expect(picker.locator("option:checked")).toHaveText("Arithmetic (next message only)");
+  await choose(picker, "next:Arithmetic");
+  await expect(picker.locator(".listbox-value")).toHaveText("Arithmetic (next message only)");
   const next = await chat.ask("4 + 5");
-  await expect(next.getByTestId("author").locator("option:checked")).toHaveText("Arithmetic");
-  await expect(picker, "the one after it goes to the conversation's own").toHaveValue("Sums");
+  await expect(next.getByTestId("author").locator(".listbox-value")).toHaveText("Arithmetic");
+  await expectChosen(picker, "Sums", "the one after it goes to the conversation's own");
   await chat.ask("6 + 7");
   await expect(page.getByTestId("usage-in-all"), "the cost of the conversation, for models with prices").toHaveText(/cost 0\.00\d+/);
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
@@ -59,56 +68,73 @@ test("a conversation uses the selected model, and an answer or a message can use
 test("a new chat starts with the last selected model, or the one in the settings", async ({ page, context, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  const picker = page.locator("select[data-testid=model]");
-  await picker.selectOption("Sums");
+  const picker = page.getByTestId("model");
+  await choose(picker, "Sums");
   await chat.ask("2 + 3");
   const first = page.url();
   await page.getByTestId("new-chat").first().click();
   await expect(page).toHaveURL("/");
-  await expect(picker).toHaveValue("Sums");
+  await expectChosen(picker, "Sums");
   await page.reload();
-  await expect(picker, "the server renders it like this").toHaveValue("Sums");
+  await expectChosen(picker, "Sums", "the server renders it like this");
   await chat.ask("4 + 5");
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 
   await page.goto("/settings");
-  await page.getByTestId("setting-model").selectOption("Arithmetic");
+  await choose(page.getByTestId("setting-model"), "Arithmetic");
   await page.goto("/");
-  await expect(picker).toHaveValue("Arithmetic");
-  await picker.selectOption("Sums");
+  await expectChosen(picker, "Arithmetic");
+  await choose(picker, "Sums");
   await chat.ask("6 + 7");
   expect((await (await request.get(chat.api())).json()).model, "this chat has its selected model").toBe("Sums");
   await page.goto("/");
-  await expect(picker).toHaveValue("Arithmetic");
+  await expectChosen(picker, "Arithmetic");
   await page.goto(first);
-  await expect(picker, "a conversation keeps its own").toHaveValue("Sums");
+  await expectChosen(picker, "Sums", "a conversation keeps its own");
 
   await page.goto("/settings");
-  await expect(page.getByTestId("setting-model")).toHaveValue("Arithmetic");
-  await page.getByTestId("setting-model").selectOption("");
+  await expectChosen(page.getByTestId("setting-model"), "Arithmetic");
+  await choose(page.getByTestId("setting-model"), "");
   await page.goto("/");
-  await expect(picker).toHaveValue("Sums");
+  await expectChosen(picker, "Sums");
   await context.addCookies([{ name: "tallybook_last_model", value: "Gone", url: page.url() }]);
   await page.reload();
-  await expect(picker, "a removed model is not used").toHaveValue("Arithmetic");
+  await expectChosen(picker, "Arithmetic", "a removed model is not used");
   await expect(picker).not.toHaveAttribute("aria-invalid", "true");
 });
 
-test("an arrow key on an answer's model menu calls no model until a button confirms it", async ({ page, request }) => {
+test("keys move through an answer's models and call none until Enter chooses one", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.ask("2 + 3");
   const author = answer.getByTestId("author");
-  const confirm = answer.getByTestId("regenerate-by");
+  const active = options(author).and(page.locator("[data-active]"));
   await author.focus();
   await page.keyboard.press("ArrowDown");
-  await expect(confirm).toBeVisible();
-  await page.keyboard.press("ArrowUp");
-  await expect(confirm, "no model is selected").toHaveCount(0);
+  await expect(author).toHaveAttribute("aria-expanded", "true");
+  await expect(active).toHaveText(/^Sums/);
   await page.keyboard.press("ArrowDown");
-  await expect(confirm).toBeVisible();
+  await expect(active).toHaveText(/^Local/);
+  const id = await active.getAttribute("id");
+  await expect(author, "screen readers hear the active option").toHaveAttribute("aria-activedescendant", id!);
+  await page.keyboard.press("Home");
+  await expect(active).toHaveText(/^Sums/);
+  await page.keyboard.press("End");
+  await expect(active).toHaveText(/^Local/);
+  await page.keyboard.press("s");
+  await expect(active, "a letter finds the next option").toHaveText(/^Sums/);
+  await page.keyboard.press("Escape");
+  await expect(author).toHaveAttribute("aria-expanded", "false");
+  await expect(author, "the focus stays").toBeFocused();
   expect((await (await request.get(chat.api())).json()).messages[1].siblings ?? []).toHaveLength(0);
-  await confirm.press("Enter");
+  await page.keyboard.press("Space");
+  await expect(active).toHaveText(/^Sums/);
+  await page.keyboard.press("Tab");
+  await expect(author, "the list closes when the focus leaves").toHaveAttribute("aria-expanded", "false");
+  await author.focus();
+  await page.keyboard.press("Enter");
+  await expect(active).toHaveText(/^Sums/);
+  await page.keyboard.press("Enter");
   await expect(answer).toContainText("2/2");
   await expect(answer).toHaveAttribute("data-status", "complete");
 });
@@ -125,9 +151,12 @@ for (const [language, width] of [
     const answer = await new ChatPage(page).ask("2 + 3");
     await expect(answer.getByTestId("author")).toBeVisible();
     await page.route("**/api/conversations/*", (route) => (route.request().method() === "PATCH" ? route.fulfill({ status: 503, body: "{}" }) : route.fallback()));
-    await page.locator("select[data-testid=model]").selectOption("Sums");
+    await choose(page.getByTestId("model"), "Sums");
     await expect(page.getByTestId("model-notice")).toBeVisible();
     expect(await findings(page)).toEqual(NOTHING);
+    await page.getByTestId("model").click();
+    await expect(options(page.getByTestId("model")).first()).toBeVisible();
+    expect(await findings(page), "also with an open list").toEqual(NOTHING);
   });
 }
 
@@ -142,11 +171,11 @@ test("a failed model selection is reported despite other updates of the conversa
     await held.opened;
     return route.fulfill({ status: 503, body: "{}" });
   });
-  const picker = page.locator("select[data-testid=model]");
-  await picker.selectOption("Sums");
+  const picker = page.getByTestId("model");
+  await choose(picker, "Sums");
   // The event about the pinned conversation contains its model, too.
   await request.patch(chat.api(), { data: { pinned: true } });
-  await expect(picker).toHaveValue("Arithmetic");
+  await expectChosen(picker, "Arithmetic");
   held.open();
   await expect(page.getByTestId("model-notice")).toBeVisible();
 });
@@ -155,21 +184,21 @@ test("a removed model is reported, and another can be selected", async ({ page, 
   tolerated.push(/net::ERR_|Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
-  const picker = page.locator("select[data-testid=model]");
-  await picker.selectOption("Sums");
+  const picker = page.getByTestId("model");
+  await choose(picker, "Sums");
   await chat.ask("2 + 3");
   await server.kill();
   writeFileSync(file, ARITHMETIC + SUMS.replace("Sums", "Totals"));
   await server.restart();
   await page.reload();
   await expect(picker).toHaveAttribute("aria-invalid", "true");
-  await expect(picker.locator("option:checked")).toContainText("Sums");
+  await expect(picker.locator(".listbox-value")).toContainText("Sums");
   await chat.send("And 4 + 5?");
   await expect(page.getByTestId("notice")).toContainText("Sums");
   await expect(page.getByTestId("composer"), "the draft is kept").toHaveValue("And 4 + 5?");
-  await picker.selectOption("Totals");
+  await choose(picker, "Totals");
   await expect(picker).not.toHaveAttribute("aria-invalid", "true");
   await page.getByTestId("send").click();
   await expect(chat.answers.nth(1)).toContainText("= 9");
-  await expect(chat.answers.nth(1).getByTestId("author").locator("option:checked")).toHaveText("Totals");
+  await expect(chat.answers.nth(1).getByTestId("author").locator(".listbox-value")).toHaveText("Totals");
 });

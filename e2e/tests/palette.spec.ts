@@ -1,6 +1,7 @@
 // Tests the command palette.
 
 import { ChatPage, alive } from "../kit/chat.ts";
+import { expectChosen } from "../kit/listbox.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the palette finds conversations and commands with the keyboard alone", async ({ page, request }) => {
@@ -83,7 +84,12 @@ test("the palette finds conversations and commands with the keyboard alone", asy
     await page.keyboard.type("dark");
     await page.keyboard.press("Enter");
     await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-    await expect(page.getByTestId("theme")).toHaveValue("dark");
+    await page.getByTestId("open-settings").click();
+    await expectChosen(page.getByTestId("setting-theme"), "dark");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("light");
+    await page.keyboard.press("Enter");
+    await expectChosen(page.getByTestId("setting-theme"), "light", "the settings show it, too");
   });
 });
 

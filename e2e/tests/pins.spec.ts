@@ -199,5 +199,5 @@ test("New chat and the search stay visible above a long list", async ({ page, re
   await expect(row(page, "Sum 39")).not.toBeInViewport();
   await expect(page.getByTestId("new-chat")).toBeInViewport({ ratio: 1 });
   await expect(page.getByTestId("search")).toBeInViewport({ ratio: 1 });
-  await expect(page.getByTestId("theme")).toBeInViewport({ ratio: 1 });
+  await expect(page.getByTestId("open-settings")).toBeInViewport({ ratio: 1 });
 });

@@ -16,8 +16,8 @@ const TEXTS = {
 
 const STYLE =
   ":root{color-scheme:light dark}body{display:grid;place-content:center;gap:1rem;min-height:90vh;margin:0 1.5rem;" +
-  "background:light-dark(#fff,#101613);color:light-dark(#14201b,#e4ece7);font:1rem/1.6 system-ui,sans-serif}" +
-  "h1,p{margin:0;max-width:30rem}h1{font-size:1.5rem}a{color:light-dark(#0b6a4c,#6fd0a8)}";
+  "background:light-dark(#fcfaf5,#191611);color:light-dark(#231e17,#ede6da);font:1rem/1.6 system-ui,sans-serif}" +
+  "h1,p{margin:0;max-width:30rem}h1{font:500 2rem/1.2 Georgia,serif}a{color:light-dark(#2c4a80,#a9c1f2)}";
 
 function offline() {
   const language = new URL(location.href).searchParams.get("lang") === "ja" ? "ja" : "en";

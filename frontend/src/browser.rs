@@ -177,6 +177,13 @@ pub(crate) fn user_id() -> i64 {
     if IS_HERE { root_mark(USER_MARK).and_then(|id| id.parse().ok()).unwrap_or_default() } else { 0 }
 }
 
+/// Tells the page that something happened.
+pub(crate) fn announce(name: &str) {
+    if let (Ok(window), Ok(event)) = (window(), web_sys::Event::new(name)) {
+        let _ = window.dispatch_event(&event);
+    }
+}
+
 /// Marks the document for the style, at once.
 pub(crate) fn mark_root(name: &str, value: &str) {
     if let Some(root) = window().ok().and_then(|window| window.document()?.document_element()) {

@@ -37,6 +37,13 @@ pub(crate) struct ToolAtHand {
     pub(crate) about: String,
 }
 
+impl ToolAtHand {
+    /// Its name as a reader sees it: of `files__read`, the server and the tool apart.
+    pub(crate) fn shown_name(&self) -> String {
+        self.name.replacen("__", " · ", 1)
+    }
+}
+
 /// A question to begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Example {
@@ -90,7 +97,7 @@ impl Offer {
             .tools
             .iter()
             .filter(|tool| !is_shown(&tool.name))
-            .map(|tool| Example { question: language.show_tool(&tool.name), tools: vec![tool.name.clone()] });
+            .map(|tool| Example { question: language.show_tool(&tool.shown_name()), tools: vec![tool.shown_name()] });
         // Tools of somebody's own are why they are here: at least one of them is shown.
         if !self.is_demo {
             let mut others = others.peekable();
@@ -175,6 +182,13 @@ mod tests {
             assert!(calculator.1 == tools.1 && talk.1 != tools.1, "what is kept of calls is told where there are some");
         }
         assert_eq!(offer("openai", &[]).greeting(), Greeting::Talk);
+    }
+
+    #[test]
+    fn a_servers_tools_are_named_with_their_server() {
+        let offer = offer("openai", &["files__read__all", "add"]);
+        let names: Vec<String> = offer.tools.iter().map(super::ToolAtHand::shown_name).collect();
+        assert_eq!(names, ["files · read__all", "add"]);
     }
 
     #[test]

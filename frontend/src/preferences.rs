@@ -28,8 +28,8 @@ impl Theme {
 
     /// The colors of the browser's own bars, on a light and on a dark system: the paper of `tokens.css`.
     pub(crate) const fn bar_colors(self) -> [&'static str; 2] {
-        const LIGHT: &str = "#ffffff";
-        const DARK: &str = "#101613";
+        const LIGHT: &str = "#fcfaf5";
+        const DARK: &str = "#191611";
         match self {
             Self::System => [LIGHT, DARK],
             Self::Light => [LIGHT, LIGHT],

@@ -41,6 +41,7 @@ macro_rules! texts {
 }
 
 // These modules use the macro, so they come after it.
+mod look;
 mod plan;
 mod playback;
 mod settings;
@@ -97,7 +98,6 @@ texts! {
     more_actions: "More actions", "その他の操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
-    change_language: "Change", "切り替える";
 
     // The message field and the new chat.
     composer_label: "Message", "メッセージ";
@@ -415,6 +415,7 @@ mod tests {
                 language.setting_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
+                language.look_texts(),
                 language.plan_texts(),
                 language.sharing_texts(),
                 language.tool_texts(),

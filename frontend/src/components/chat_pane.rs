@@ -29,6 +29,8 @@ use crate::{
     transcript::Transcript,
 };
 
+/// How a model is connected.
+const CONNECT_ID: &str = "connect-model";
 /// What all answers cost.
 const USAGE_ID: &str = "usage-in-all";
 
@@ -298,12 +300,19 @@ fn DemoNotice() -> impl IntoView {
     let text = use_language();
     let [key, other_key] = DEMO_SETTINGS;
     view! {
-        <p class="demo" data-testid="demo-notice">
-            {text.demo_notice_start()}
-            <code>{key}</code>
-            {text.demo_notice_or()}
-            <code>{other_key}</code>
-            {text.demo_notice_end()}
-        </p>
+        <div class="demo has-menu" data-testid="demo-notice">
+            {text.demo_model()}
+            " "
+            <button type="button" class="button quiet small" data-testid="connect-model" popovertarget=CONNECT_ID>
+                {text.connect_model()}
+            </button>
+            <p class="menu tool-about" id=CONNECT_ID popover="auto">
+                {text.demo_notice_start()}
+                <code>{key}</code>
+                {text.demo_notice_or()}
+                <code>{other_key}</code>
+                {text.demo_notice_end()}
+            </p>
+        </div>
     }
 }

@@ -35,8 +35,10 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
                     }
                 >
                     <span class="example-text">{question}</span>
-                    <code class="example-tool" aria-hidden="true">{tools.join(", ")}</code>
-                    <Draw icon=Icon::ArrowUp />
+                    <span class="example-foot" aria-hidden="true">
+                        <code class="example-tool">{tools.join(", ")}</code>
+                        <Draw icon=Icon::ArrowUp />
+                    </span>
                 </button>
             </li>
         }
@@ -61,11 +63,12 @@ fn ToolsAtHand(offer: Offer) -> impl IntoView {
     let (tools, more) = offer.named();
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
+        let name = tool.shown_name();
         let (about, lang) = text.tool_about(&tool.name, tool.about);
         view! {
             <li class="has-menu">
                 <button type="button" class="button small tool-chip" data-testid="tool-chip" popovertarget=id.clone()>
-                    {tool.name}
+                    {name}
                 </button>
                 <p class="menu tool-about" id=id popover="auto" lang=lang>{about}</p>
             </li>

@@ -2,7 +2,6 @@
 
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
-pub(crate) mod choice;
 pub(crate) mod commands;
 pub(crate) mod composer;
 pub(crate) mod connection_note;
@@ -21,6 +20,7 @@ pub(crate) mod help;
 pub(crate) mod icon;
 pub(crate) mod ids;
 pub(crate) mod later;
+pub(crate) mod listbox;
 pub(crate) mod load_button;
 pub(crate) mod long_text;
 pub(crate) mod message;

@@ -1,17 +1,18 @@
 //! Which model answers in the open conversation, and choosing another one: there, for the next message alone, or to write
 //! one answer anew.
 
-use leptos::{html, prelude::*};
+use std::sync::Arc;
+
+use leptos::prelude::*;
 use tallybook_protocol::CatalogModel;
 use uuid::Uuid;
 
 use crate::{
-    browser,
     components::{
-        choice::Choice,
+        listbox::{Choice, Listbox},
         shown::{OptionalEntry, read},
     },
-    language::use_language,
+    language::{Language, use_language},
     models::Models,
     reactive::memo,
     session::Session,
@@ -32,13 +33,9 @@ pub(crate) fn ModelPicker(
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
             let told = text.model_details(&model);
-            // A provider of one model, as the built-in one, says no more than its name.
-            let provider =
-                (model.provider != model.name).then(|| view! { <span class="header-provider">{model.provider}</span> });
             view! {
                 <p class="header-model" data-testid="model" title=told>
                     <span class="visually-hidden">{text.model_label()}</span>
-                    {provider}
                     <span class="header-model-name">{model.name}</span>
                 </p>
             }
@@ -48,24 +45,17 @@ pub(crate) fn ModelPicker(
     let default_name = models.default_name();
     let chosen = memo(move |_| models.chosen(current.get()).unwrap_or_else(|| default_name.clone()));
     let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
-    // What is gone stays in the list as long as it is the conversation's, so that nothing else looks chosen.
+    // The button names a model that is gone as long as it is the conversation's, so that nothing else looks chosen.
     let gone = memo(move |_| Some(chosen.get()).filter(|name| !names.contains(name)));
     let next = memo(move |_| session.get().and_then(|session| session.next.get().0));
-    let options = |is_next: bool| {
-        let option = move |model: CatalogModel| {
-            let name = model.name.clone();
-            let (value, words) = if is_next {
-                (format!("{NEXT}{name}"), text.model_for_next(&name))
-            } else {
-                (name.clone(), name.clone())
-            };
-            let is_chosen = move || match next.get() {
-                Some(next) => is_next && next == name,
-                None => !is_next && chosen.with(|chosen| *chosen == name),
-            };
-            view! { <option value=value selected=is_chosen.clone() prop:selected=is_chosen>{words}</option> }
-        };
-        models.all().into_iter().map(option).collect_view()
+    let choices = move || {
+        let all = models.all();
+        let next = all.iter().map(|model| Choice {
+            group: text.next_message_only(),
+            ..Choice::new(format!("{NEXT}{}", model.name), model.name.clone())
+        });
+        let next: Vec<_> = next.collect();
+        all.into_iter().map(|model| described(model, text)).chain(next).collect()
     };
     let choose = move |value: String| {
         let Some(session) = session.get_untracked() else { return };
@@ -76,24 +66,29 @@ pub(crate) fn ModelPicker(
             models.choose(current.get_untracked(), value);
         }
     };
+    let list = Listbox {
+        id: "model".to_owned(),
+        name: "model",
+        class: "button quiet small",
+        label: text.choose_model().to_owned(),
+        choices: Arc::new(choices),
+        chosen: Signal::derive(move || match next.get() {
+            Some(next) => format!("{NEXT}{next}"),
+            None => chosen.get(),
+        }),
+        shown: Signal::derive(move || match (next.get(), gone.get()) {
+            (Some(next), _) => text.model_for_next(&next),
+            (None, Some(gone)) => text.model_gone(&gone),
+            (None, None) => chosen.get(),
+        }),
+        is_invalid: Signal::derive(move || gone.with(Option::is_some)),
+        is_disabled: false.into(),
+        choose: Callback::new(choose),
+    };
     Some(
         view! {
             <div class="model-picker">
-                <select
-                    class="field"
-                    data-testid="model"
-                    aria-label=text.choose_model()
-                    title=text.choose_model()
-                    aria-invalid=move || gone.get().map(|_| "true")
-                    disabled=!browser::IS_HERE
-                    on:change:target=move |event| choose(event.target().value())
-                >
-                    {move || gone.get().map(|name| view! {
-                        <option value=name.clone() disabled selected prop:selected=true>{text.model_gone(&name)}</option>
-                    })}
-                    {options(false)}
-                    <optgroup label=text.next_message_only()>{options(true)}</optgroup>
-                </select>
+                {list.view()}
                 {move || models.notice.get().map(|notice| view! {
                     <p class="failure" role="alert" data-testid="model-notice">{notice}</p>
                 })}
@@ -103,42 +98,33 @@ pub(crate) fn ModelPicker(
     )
 }
 
-/// Which model wrote an answer, as the head of a list of the others, which could write it anew.
+/// A model as a choice, with its provider and how it receives tools.
+fn described(model: CatalogModel, text: Language) -> Choice {
+    let about = text.model_about(&model);
+    Choice { about, ..Choice::new(model.name.clone(), model.name) }
+}
+
+/// Which model wrote an answer, as the button of a list of the others, which could write it anew.
 #[component]
 pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, name: String) -> impl IntoView {
     let text = use_language();
-    let others = models.all().into_iter().filter(|model| model.name != name);
-    let others = others.map(|model| view! { <option value=model.name.clone()>{text.model_details(&model)}</option> });
-    let others = others.collect_view();
-    let label = format!("{} {name}. {}", text.model_label(), text.regenerate_with());
-    let list = NodeRef::<html::Select>::new();
-    let regenerate = move |chosen: String| {
-        // The list shows the author of the answer again, even if the new answer fails.
-        if let Some(list) = list.get_untracked() {
-            list.set_value("");
-        }
-        session.regenerate_by(read(entry, |entry| entry.id), chosen);
+    let author = name.clone();
+    let others = move || {
+        let others = models.all().into_iter().filter(|model| model.name != author);
+        let group = text.regenerate_with();
+        others.map(|model| Choice { group, ..described(model, text) }).collect()
     };
-    let choice = Choice::new();
-    view! {
-        <select
-            class="field author"
-            data-testid="author"
-            aria-label=label
-            title=text.regenerate_with()
-            node_ref=list
-            disabled=move || !browser::IS_HERE || session.is_busy()
-            on:keydown=move |_| choice.pressed(true)
-            on:pointerdown=move |_| choice.pressed(false)
-            on:change=move |event| {
-                if let Some(chosen) = choice.changed(&event, "") {
-                    regenerate(chosen);
-                }
-            }
-        >
-            <option value="" selected>{name}</option>
-            {others}
-        </select>
-        {choice.button("regenerate-by", text.regenerate_with(), regenerate)}
-    }
+    let list = Listbox {
+        id: format!("author-{}", untrack(|| read(entry, |entry| entry.id))),
+        name: "author",
+        class: "button quiet small author",
+        label: format!("{} {name}. {}", text.model_label(), text.regenerate_with()),
+        choices: Arc::new(others),
+        chosen: String::new().into(),
+        shown: name.into(),
+        is_invalid: false.into(),
+        is_disabled: Signal::derive(move || session.is_busy()),
+        choose: Callback::new(move |chosen| session.regenerate_by(read(entry, |entry| entry.id), chosen)),
+    };
+    list.view()
 }

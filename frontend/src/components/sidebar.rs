@@ -92,6 +92,8 @@ pub(crate) fn Sidebar(
                 <Draw icon=Icon::Plus />
                 {text.new_chat()}
             </a>
+            <div class="search-place">
+            <Draw icon=Icon::Magnifier />
             <input
                 type="search"
                 class="field search"
@@ -109,6 +111,7 @@ pub(crate) fn Sidebar(
                     list.search_for(String::new());
                 }
             />
+            </div>
             </div>
             {move || heading(list, text)}
             <ul class="conversations">

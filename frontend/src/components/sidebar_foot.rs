@@ -1,21 +1,22 @@
-//! The foot of the sidebar: who is signed in, the way to the settings, light or dark, the language, and the way to the help
-//! sheet.
+//! The foot of the sidebar: who is signed in, and the way to the settings and to the help sheet. Also the lists of themes and
+//! languages, which the settings show.
 
 use leptos::prelude::*;
 
 use crate::{
     browser,
     components::{
-        choice::Choice,
         help::{self, HelpSheet},
         icon::{Draw, Icon},
+        listbox::{Choice, Listbox},
     },
     language::{Language, use_language},
     preferences::{LANGUAGE_COOKIE, Preferences, THEME_COOKIE, Theme},
+    reactive::effect,
 };
 
-/// Where the theme is chosen.
-const THEME_FIELDS: &str = "select.theme-field";
+/// The event by which the page hears that a theme was chosen.
+const THEME_CHOSEN: &str = "theme-chosen";
 
 /// What the reader signed in with; `None` where nobody has to.
 #[derive(Clone)]
@@ -60,7 +61,7 @@ fn person(text: Language, open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The reader's choices.
+/// The way to the settings and to the help sheet.
 #[component]
 pub(crate) fn SidebarFoot(
     /// Whether a small screen shows the sidebar.
@@ -71,19 +72,17 @@ pub(crate) fn SidebarFoot(
     view! {
         {person(text, open)}
         <div class="settings">
-            {theme_field("theme")}
-            {language_field("language")}
             <button
                 type="button"
-                class="button icon-only quiet"
+                class="button small quiet"
                 data-testid="open-help"
-                aria-label=text.help_open()
                 title=text.help_open()
                 aria-haspopup="dialog"
                 disabled=!browser::IS_HERE
                 on:click=move |_| help::toggle(sheet)
             >
-                "?"
+                <Draw icon=Icon::Command />
+                {text.shortcuts()}
             </button>
         </div>
     }
@@ -93,54 +92,31 @@ pub(crate) fn SidebarFoot(
 /// Where light or dark is chosen; `name` is what tests know it by.
 pub(crate) fn theme_field(name: &'static str) -> AnyView {
     let text = use_language();
-    let chosen = chosen().theme;
-    let themes = Theme::ALL.map(|theme| {
-        view! { <option value=theme.name() selected=theme == chosen>{text.theme(theme)}</option> }
+    let theme = RwSignal::new(chosen().theme.name().to_owned());
+    // It is chosen in several places.
+    effect(move || {
+        let heard = window_event_listener_untyped(THEME_CHOSEN, move |_| {
+            theme.set(browser::preferences().theme.name().to_owned());
+        });
+        on_cleanup(move || heard.remove());
     });
-    view! {
-        <select
-            class="field theme-field"
-            data-testid=name
-            aria-label=text.theme_label()
-            title=text.theme_label()
-            autocomplete="off"
-            disabled=!browser::IS_HERE
-            on:change:target=move |event| {
-                choose_theme(Theme::from_name(&event.target().value()).unwrap_or_default());
-            }
-        >
-            {themes.collect_view()}
-        </select>
-    }
-    .into_any()
+    let themes = Theme::ALL.map(|theme| Choice::new(theme.name(), text.theme(theme)));
+    let choose = Callback::new(move |name: String| choose_theme(Theme::from_name(&name).unwrap_or_default()));
+    Listbox::of(name, name, text.theme_label(), themes.to_vec(), theme.into(), choose).view()
 }
 
 /// Where the language is chosen; `name` is what tests know it by.
 pub(crate) fn language_field(name: &'static str) -> AnyView {
     let text = use_language();
-    let chosen = chosen().language;
-    let languages = Language::ALL.map(|other| {
-        view! { <option value=other.code() lang=other.code() selected=other == chosen>{other.name()}</option> }
+    let languages = Language::ALL
+        .map(|language| Choice { lang: Some(language.code()), ..Choice::new(language.code(), language.name()) });
+    let chosen = chosen().language.code();
+    let choose = Callback::new(move |code: String| {
+        if code != chosen {
+            choose_language(Language::from_code(&code).unwrap_or_default());
+        }
     });
-    let choice = Choice::new();
-    let choose = |code: String| choose_language(Language::from_code(&code).unwrap_or_default());
-    view! {
-        <select
-            class="field"
-            data-testid=name
-            aria-label=text.language_label()
-            title=text.language_label()
-            autocomplete="off"
-            disabled=!browser::IS_HERE
-            on:keydown=move |_| choice.pressed(true)
-            on:pointerdown=move |_| choice.pressed(false)
-            on:change=move |event| choice.changed(&event, chosen.code()).into_iter().for_each(choose)
-        >
-            {languages.collect_view()}
-        </select>
-        {choice.button("change-language", text.change_language(), choose)}
-    }
-    .into_any()
+    Listbox::of(name, name, text.language_label(), languages.to_vec(), chosen.to_owned().into(), choose).view()
 }
 
 /// What is chosen now.
@@ -153,11 +129,7 @@ pub(crate) fn choose_theme(theme: Theme) {
     browser::remember(THEME_COOKIE, theme.name());
     browser::mark_root("data-theme", theme.name());
     browser::color_bars(theme.bar_colors());
-    // It is chosen in several places.
-    let Ok(fields) = document().query_selector_all(THEME_FIELDS) else { return };
-    for field in (0..fields.length()).filter_map(|at| fields.item(at)) {
-        let _ = js_sys::Reflect::set(&field, &"value".into(), &theme.name().into());
-    }
+    browser::announce(THEME_CHOSEN);
 }
 
 /// Shows the page anew in this language.

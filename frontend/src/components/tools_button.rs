@@ -55,8 +55,9 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
             on:click=open
         >
             <Draw icon=Icon::Sliders />
-            <span class="visually-hidden">{text.tools_open()}" "</span>
-            <span data-testid="tools-count">{shown}</span>
+            <span class="tools-label">{text.tools()}</span>
+            " "
+            <span class="tools-count" data-testid="tools-count">{shown}</span>
         </button>
         <dialog
             class="sheet tools-panel"

@@ -12,7 +12,6 @@ texts! {
 
     // The tools panel.
     tools_title: "Tools", "ツール";
-    tools_open: "Tools for this conversation", "この会話で使うツール";
     tools_choose: "Choose tools", "ツールを選ぶ";
     tools_note: "The model cannot use tools that are off in this conversation.", "オフにしたツールは、この会話では使われません。";
     tools_close: "Close", "閉じる";

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs};
 use anyhow::{Context as _, Result, bail};
 use spdx::{Expression, ParseMode};
 
-use super::parts::Part;
+use super::{font, parts::Part};
 
 /// Licenses that require no more than attribution.
 const ALLOWED: [&str; 9] =
@@ -40,7 +40,7 @@ pub(super) fn canonical(license: &str) -> Result<String> {
     Ok(changed.unwrap_or_else(|| license.to_owned()))
 }
 
-/// Returns the list of crates, followed by each license text once, with the crates that it applies to.
+/// Returns the list of crates and the font, followed by each license text once, with the names that it applies to.
 pub(super) fn list(parts: &[Part]) -> Result<String> {
     let mut list = "Third-party components of Tallybook, and their licenses.\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -51,6 +51,9 @@ pub(super) fn list(parts: &[Part]) -> Result<String> {
             texts.entry(text).or_default().push(who.clone());
         }
     }
+    let who = format!("{} {}", font::NAME, font::VERSION);
+    writeln!(list, "{who}: {} {}", font::LICENSE, font::SOURCE)?;
+    texts.entry(font::license_text()?).or_default().push(who);
     let mut texts: Vec<_> = texts.into_iter().collect();
     texts.sort_by(|one, other| one.1.cmp(&other.1));
     for (text, whose) in texts {
@@ -102,5 +105,6 @@ mod tests {
             assert!(list.contains(&format!("\n{} {}: ", part.name, part.version)), "{} is listed", part.name);
         }
         assert!(list.contains("Permission is hereby granted, free of charge"));
+        assert!(list.contains("\nSource Serif 4 ") && list.contains("SIL OPEN FONT LICENSE"), "the font is listed");
     }
 }

@@ -1,6 +1,7 @@
 //! Writes the files that go with a released program: the licenses of everything compiled into it (`licenses`) and its
 //! bill of materials (`sbom`). `parts` finds the crates.
 
+mod font;
 mod licenses;
 mod parts;
 mod sbom;
@@ -9,6 +10,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+pub(crate) use font::license_file as font_license;
 
 /// The notices of a release.
 pub(crate) struct Notices {

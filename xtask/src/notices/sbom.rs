@@ -13,7 +13,7 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 
 use super::{
-    licenses,
+    font, licenses,
     parts::{Id, Part},
 };
 use crate::{shell, workspace};
@@ -83,6 +83,7 @@ pub(super) fn write(version: &str, parts: &[Part]) -> Result<String> {
         }
         dependencies.push(dependency);
     }
+    components.push(font::component());
     let bill = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::compress;
+use super::{compress, minify::minify};
 use crate::workspace;
 
 /// Style sheet of a new chat.
@@ -19,7 +19,13 @@ pub(crate) const STYLE: &str = "tallybook.css";
 /// Style sheet of everything else, which a first visit does not need.
 pub(crate) const LATER_STYLE: &str = "later.css";
 
-/// Copies the style sheets and the static files to the site.
+/// Style sheet of the pages without the page's program: sign-in, API, tool history.
+pub(crate) const DOCUMENT_STYLE: &str = "documents.css";
+
+/// Font of headings and figures.
+pub(crate) const FONT: &str = "serif.woff2";
+
+/// Copies the style sheets, the font and the static files to the site.
 pub(crate) fn copy_all(site: &Path) -> Result<()> {
     let frontend = workspace::root().join("frontend");
     let public = frontend.join("public");
@@ -29,7 +35,10 @@ pub(crate) fn copy_all(site: &Path) -> Result<()> {
     }
     let style = frontend.join("style");
     replace(&site.join("pkg").join(STYLE), &joined_style(&style)?)?;
-    replace(&site.join("pkg").join(LATER_STYLE), &joined_style(&style.join("later"))?)
+    replace(&site.join("pkg").join(LATER_STYLE), &joined_style(&style.join("later"))?)?;
+    replace(&site.join("pkg").join(DOCUMENT_STYLE), &joined_style(&style.join("documents"))?)?;
+    // Beside the style sheets, where its address changes with its content.
+    replace(&site.join("pkg").join(FONT), &read(&frontend.join("fonts").join(FONT))?)
 }
 
 /// Creates an empty folder.
@@ -77,15 +86,17 @@ pub(crate) fn describe(file: &Path) -> String {
     format!("{name} {} KB", bytes.div_ceil(1000))
 }
 
-/// Concatenates the style sheets of a folder in the order of their names, without those in subfolders.
+/// Concatenates the style sheets of a folder in the order of their names, without those in subfolders, comments and
+/// superfluous spaces.
 fn joined_style(folder: &Path) -> Result<Vec<u8>> {
     let is_style = |file: &&PathBuf| file.parent() == Some(folder) && file.extension().is_some_and(|end| end == "css");
-    let mut style = Vec::new();
+    let mut style = String::new();
     for file in files_below(folder)?.iter().filter(is_style) {
-        style.extend(read(file)?);
-        style.push(b'\n');
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        style.push_str(&minify(&text));
+        style.push('\n');
     }
-    Ok(style)
+    Ok(style.into_bytes())
 }
 
 /// Returns all files in a folder and its subfolders, sorted; empty if the folder does not exist.
@@ -142,7 +153,7 @@ mod tests {
         fs::write(folder.path().join("notes.txt"), "not a style")?;
         fs::create_dir(folder.path().join("later"))?;
         fs::write(folder.path().join("later/00-others.css"), "c {}")?;
-        assert_eq!(joined_style(folder.path())?, b"a {}\nb {}\n");
+        assert_eq!(joined_style(folder.path())?, b"a{}\nb{}\n");
         Ok(())
     }
 

@@ -1,13 +1,15 @@
 //! `cargo xtask ui`: builds the browser side, from Rust, CSS, and static files to the files that the server serves.
 //!
 //! The result is `target/site`. It has the files of `frontend/public` unchanged. The folder `pkg/` has the main WASM
-//! module (`tallybook.js`, `tallybook_bg.wasm`) and its style sheet (`tallybook.css`). It also has the lazily loaded
-//! files: the other chunks of that module (`split_….wasm`) with their style sheet (`later.css`), and `typeset.js` with
-//! `typeset_bg.wasm`. In a release, each file has its compressed forms next to it. No prebuilt file is ever downloaded.
+//! module (`tallybook.js`, `tallybook_bg.wasm`), its style sheet (`tallybook.css`) and its font (`serif.woff2`). It also
+//! has the lazily loaded files: the other chunks of that module (`split_….wasm`) with their style sheet (`later.css`), and
+//! `typeset.js` with `typeset_bg.wasm`. Pages without that module have `documents.css`. In a release, each file has its
+//! compressed forms next to it. No prebuilt file is ever downloaded.
 
 mod assets;
 mod bindgen;
 mod compress;
+mod minify;
 mod optimize;
 pub(crate) mod programs;
 mod split;
@@ -64,7 +66,7 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     }
     assets::copy_all(&site)?;
     write_licenses(&site)?;
-    let styles = [assets::STYLE, assets::LATER_STYLE].map(str::to_owned);
+    let styles = [assets::STYLE, assets::LATER_STYLE, assets::DOCUMENT_STYLE, assets::FONT].map(str::to_owned);
     let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(styles).collect();
     assets::keep_only(&pkg, &made)?;
 
@@ -98,10 +100,12 @@ pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>)
     })
 }
 
-/// Writes the licenses of all crates in the program and the page, if `Cargo.lock` has changed since.
+/// Writes the licenses of the font and of all crates in the program and the page, if the font's license or `Cargo.lock`
+/// has changed since.
 fn write_licenses(site: &Path) -> Result<()> {
     let place = site.join(LICENSES);
-    let fingerprint = fingerprint::of("licenses", &[&workspace::root().join("Cargo.lock")])?;
+    let sources = [workspace::root().join("Cargo.lock"), notices::font_license()];
+    let fingerprint = fingerprint::of("licenses", &sources.each_ref().map(PathBuf::as_path))?;
     let note = workspace::ui_target().join("licenses-written");
     if place.is_file() && fingerprint::matches(&note, &fingerprint) {
         return Ok(());
@@ -127,6 +131,7 @@ fn is_loaded_first(file: &Path) -> bool {
     !is_icon
         && !file.ends_with(LICENSES)
         && !file.ends_with(assets::LATER_STYLE)
+        && !file.ends_with(assets::DOCUMENT_STYLE)
         && !later.any(|later| file.ends_with(later))
 }
 

@@ -64,8 +64,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
 
 /// Content security policy of pages without scripts: they load the style and images, send their forms to this server,
 /// and run nothing.
-pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; \
-     base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; \
+     manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// Content security policy of responses that are not pages. A browser that displays one as a page loads nothing and
 /// runs nothing. No other site can show it in a frame, where clicks could be misdirected. Pages set their own policy.

@@ -14,7 +14,11 @@ use super::{
 use crate::{
     api::account,
     browser,
-    components::{copy::CopyButton, times::when},
+    components::{
+        copy::CopyButton,
+        listbox::{Choice, Listbox},
+        times::when,
+    },
     language::Language,
     reactive::memo,
     session::Loading,
@@ -53,6 +57,15 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
             None
         });
     });
+    let chosen = RwSignal::new(String::new());
+    let forever = Choice::new("", text.key_forever());
+    let days = LIFETIMES.map(|days| Choice::new(days.to_string(), text.days(days)));
+    let choose = Callback::new(move |days: String| {
+        lifetime.set(days.parse().ok());
+        chosen.set(days);
+    });
+    let choices = std::iter::once(forever).chain(days).collect();
+    let lifetimes = Listbox::of("key-lifetime", "key-lifetime", text.key_lifetime(), choices, chosen.into(), choose);
     let content = view! {
         <form class="setting-form" on:submit=submit>
             <label for="key-name">{text.key_name()}</label>
@@ -68,16 +81,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
                 on:input:target=move |event| name.set(event.target().value())
             />
             <label for="key-lifetime">{text.key_lifetime()}</label>
-            <select
-                class="field"
-                id="key-lifetime"
-                data-testid="key-lifetime"
-                autocomplete="off"
-                on:change:target=move |event| lifetime.set(event.target().value().parse().ok())
-            >
-                <option value="">{text.key_forever()}</option>
-                {LIFETIMES.map(|days| view! { <option value=days.to_string()>{text.days(days)}</option> }).collect_view()}
-            </select>
+            {lifetimes.view()}
             {if has_password {
                 let rule = Some(text.key_password());
                 password::field("key-password", text.password_current(), "current-password", rule, given)

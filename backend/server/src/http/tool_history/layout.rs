@@ -28,8 +28,8 @@ use crate::http::{
 
 /// Content security policy of the pages. They load the style, images, and one script, which loads further pages from
 /// this server. They send their forms to this server. Scripts written into a page do not run.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
-     manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; \
+     img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// Headers of the pages. `no-store` because the pages show other users' data, which must not stay in the browser after
 /// the admin signs out.

@@ -14,6 +14,7 @@ use url::form_urlencoded::Serializer;
 
 use super::{
     super::{caller::Admin, error::ApiError, query::Query, state::State},
+    figures::{self, Chart},
     format,
     layout::{Frame, ReasonForm, address, answer, refusal, take_reason},
 };
@@ -95,6 +96,8 @@ struct ListPage {
     exports: Vec<(&'static str, String)>,
     /// Example filters, each with its URL.
     examples: Vec<(&'static str, String)>,
+    /// Calls per hour of the last day; on the first page of the list without a filter.
+    today: Option<Chart>,
 }
 
 pub(crate) async fn show(
@@ -121,6 +124,7 @@ pub(crate) async fn show(
         has_people: state.accounts.settings().required,
         exports: Vec::new(),
         examples: examples(),
+        today: None,
     };
     let filter: Filter = match query.q.parse() {
         Ok(filter) => filter,
@@ -134,6 +138,9 @@ pub(crate) async fn show(
     page.parts = filter.parts().into_iter().map(without).collect();
     page.exports =
         [("CSV", "csv"), ("JSONL", "jsonl")].map(|(name, format)| (name, export_to(&page.typed, format))).into();
+    if page.parts.is_empty() && page.first.is_none() && query.order() == Order::Newest {
+        page.today = figures::calls_of_last_day(&state, texts).await;
+    }
     let after = ListPosition::from_cursor(&query.after, query.order());
     let (user, order, asked) = (reader.user, query.order(), filter.clone());
     let work = move |history: ToolHistory| async move { history.list_calls(&reader, &asked, order, after).await };

@@ -11,12 +11,11 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use tallybook_tool_history::{Figures, ToolHistory};
 
-use self::{
-    charts::Chart,
-    tables::{Shown, Table, Tools},
-};
+pub(crate) use self::charts::Chart;
+use self::tables::{Shown, Table, Tools};
 use super::{
     super::{caller::Admin, query::Query, state::State},
+    i18n::Messages,
     layout::{Frame, answer, refusal},
 };
 
@@ -66,6 +65,16 @@ pub(crate) async fn show(
         Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, shown, &figures)),
         Err(error) => refusal(frame, &request, &error),
     }
+}
+
+/// Returns the chart of calls per hour of the last day; `None` if there were none, or if the statistics cannot be read. The
+/// list of calls works without it.
+pub(crate) async fn calls_of_last_day(state: &State, texts: Messages) -> Option<Chart> {
+    let (_, hours) = RANGES[0];
+    let read = state.run_tool_history(move |history: ToolHistory| async move { history.figures(hours).await }).await;
+    let (since, figures) =
+        read.inspect_err(|error| tracing::warn!(%error, "cannot read the calls of the last day")).ok()?;
+    charts::of(&figures, since, hours, texts).into_iter().next()
 }
 
 fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Shown, figures: &Figures) -> FiguresPage {
