@@ -120,6 +120,8 @@ test("an input that was not scrolled through cannot be allowed, alone or with Al
 
 test("Allow all is disabled while an input is edited", async ({ page }) => {
   const [one, other] = [pay(5), pay(6)];
+  // Both cards fit.
+  await page.setViewportSize({ width: 1280, height: 1000 });
   await openWaiting(page, waiting(one, other));
   const all = page.getByTestId("allow-all");
   await expect(all).toBeEnabled();

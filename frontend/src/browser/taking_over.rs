@@ -79,9 +79,6 @@ impl TakingOver {
         for (area, top) in scrolled {
             set_scroll_top(&new, area, top);
         }
-        if let Some(selected) = selected {
-            selected.restore();
-        }
         if let Some(focused) = focused {
             if focused.is_connected() {
                 focus_in_place(focused.unchecked_ref());
@@ -92,6 +89,10 @@ impl TakingOver {
         if is_of_same {
             // Not every page has one.
             let _ = carry_over(&old, &new, field);
+        }
+        // Last: a field that gets the focus takes the selection.
+        if let Some(selected) = selected {
+            selected.restore();
         }
     }
 }
