@@ -224,7 +224,8 @@ fn retention(days: u64, limits: UserLimits) -> Duration {
 fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEntry>, Vec<String>), ConfigError> {
     let models = file.map_or(Ok(Vec::new()), |file| file.models(options))?;
     let (Some(file), false) = (file, models.is_empty()) else {
-        return Ok((vec![ModelEntry::from_environment(environment::model_choice(options)?)], Vec::new()));
+        let (choice, warning) = environment::model_choice(options)?;
+        return Ok((vec![ModelEntry::from_environment(choice)], warning.into_iter().collect()));
     };
     let remark = |name| format!("{name} has no effect because {} lists the models.", file.path.display());
     Ok((models, environment::variables_of_one_model(options).map(remark).collect()))

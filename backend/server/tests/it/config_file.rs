@@ -95,6 +95,28 @@ fn without_a_file_the_environment_defines_the_model() {
 }
 
 #[test]
+fn a_providers_key_is_not_for_another_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |url: &str| {
+        let mut command = check(folder.path());
+        command.env("OPENAI_API_KEY", KEY).env("LLM_BASE_URL", url);
+        command
+    };
+    let said_elsewhere = said(&at("http://127.0.0.1:1/v1").output().unwrap());
+    assert!(said_elsewhere.contains("at http://127.0.0.1:1/v1, without an API key"), "{said_elsewhere}");
+    assert!(said_elsewhere.contains("OPENAI_API_KEY is not sent to LLM_BASE_URL"), "{said_elsewhere}");
+    assert!(said_elsewhere.contains("set LLM_API_KEY"), "{said_elsewhere}");
+    for command in [
+        &mut at("https://api.openai.com/v1"),
+        at("http://127.0.0.1:1/v1").env("LLM_API_KEY", "sk-another-key"),
+        at("http://127.0.0.1:1/v1").env("LLM_API_KEY", "sk-another-key").env("LLM_PROVIDER", "openai"),
+    ] {
+        let said = said(&command.output().unwrap());
+        assert!(said.contains(", with an API key") && !said.contains("is not sent"), "{said}");
+    }
+}
+
+#[test]
 fn environment_variables_are_defaults_for_all_models() {
     let folder = tempfile::tempdir().unwrap();
     let models = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n\n[[models]]\nname = \"B\"\nprovider = \"ollama\"\n\
