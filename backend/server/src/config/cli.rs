@@ -290,6 +290,15 @@ pub enum AdminTask {
         #[arg(long)]
         revoke_keys: bool,
     },
+    /// Erases a user permanently: the account and all its conversations, keys, links and usage, at once. Asks for
+    /// confirmation.
+    Erase {
+        /// User name of the account.
+        name: String,
+        /// Erases without asking for confirmation.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Writes a copy of the embedded database to a file. Works while the server runs.
     Backup {
         /// File to create. It must not exist yet.
