@@ -28,6 +28,7 @@ mod mcp;
 mod messages;
 mod methods;
 mod metrics;
+mod metrics_token;
 mod models;
 mod openai;
 mod openapi;
@@ -55,6 +56,7 @@ mod usage;
 
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;
+pub use metrics_token::MetricsToken;
 pub use public_url::PublicUrl;
 pub use server::serve;
 pub use site::{Site, SiteFile};
