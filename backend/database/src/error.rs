@@ -108,7 +108,7 @@ pub enum DbError {
     NotABackup {
         /// The file.
         path: String,
-        /// What the file is instead, as the rest of a sentence.
+        /// The problem with the file, as the rest of a sentence.
         problem: String,
     },
     /// The backup's file is incomplete or damaged.

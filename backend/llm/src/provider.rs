@@ -103,7 +103,7 @@ mod tests {
     use super::ProviderKind;
 
     #[test]
-    fn a_providers_own_urls_are_told_from_others() {
+    fn a_providers_own_urls_differ_from_others() {
         for url in ["https://api.openai.com/v1", "https://API.OpenAI.com", "https://eu.api.openai.com/v1"] {
             assert!(ProviderKind::OpenAi.is_at(url), "{url}");
         }

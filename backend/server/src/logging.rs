@@ -30,9 +30,8 @@ pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
-    let quiet = ["actix_http", "rmcp"].into_iter().filter(|name| !filter.contains(name));
-    let quiet: String = quiet.map(|name| format!(",{name}=off")).collect();
-    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{quiet}"))
+    let off = |name| if filter.contains(name) { String::new() } else { format!(",{name}=off") };
+    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{}{}", off("actix_http"), off("rmcp")))
 }
 
 /// A writer to stderr that redacts these secrets. It writes each log entry with a single call.

@@ -23,7 +23,9 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use url::form_urlencoded;
 
 use super::{
-    accounts, assets, cookie,
+    accounts, assets,
+    bearer::bearer,
+    cookie,
     error::ApiError,
     metrics_token::{METRICS, MetricsAccess},
     openapi, shares,
@@ -138,12 +140,6 @@ impl Credentials {
             Self::Nothing => Ok(None),
         }
     }
-}
-
-/// Returns the token of an `Authorization` header.
-pub(crate) fn bearer(authorization: &str) -> Option<&str> {
-    let (scheme, key) = authorization.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
 /// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers also send cookies

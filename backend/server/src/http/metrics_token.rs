@@ -5,7 +5,7 @@ use std::fmt;
 use actix_web::http::header::{self, HeaderMap};
 use sha2::{Digest as _, Sha256};
 
-use super::identify::bearer;
+use super::bearer::bearer;
 
 /// Path at which the token is accepted.
 pub(crate) const METRICS: &str = "/metrics";

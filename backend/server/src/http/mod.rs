@@ -6,6 +6,7 @@ mod accounts;
 pub(crate) mod approvals;
 mod assets;
 mod base_url;
+mod bearer;
 mod body;
 mod caller;
 mod client_address;

@@ -104,7 +104,7 @@ on_every_engine! {
         assert_eq!(echo(&app).await["risk"], "low");
     }
 
-    /// An acceptance that cannot be recorded is no acceptance.
+    /// A definition is not accepted if the acceptance cannot be recorded.
     async fn a_definition_is_accepted_and_recorded_together(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
