@@ -60,6 +60,9 @@ pub struct ToolList {
     pub items: Vec<ToolInfo>,
     /// The tool servers, in the order of the settings.
     pub servers: Vec<ToolServerInfo>,
+    /// `true` if the caller may accept changed definitions: an admin in a session.
+    #[serde(default)]
+    pub can_accept: bool,
 }
 
 /// A tool server as `GET /api/tools` describes it.

@@ -2,6 +2,7 @@
 //! SQL is in `store`; HTTP handlers and cookies are in the server.
 
 mod caller;
+mod erasure;
 mod error;
 mod identities;
 mod identity_sign_in;

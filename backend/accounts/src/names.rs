@@ -75,6 +75,28 @@ pub(crate) fn skeleton_of(name: &str) -> String {
     skeleton(&normalized(name)).flat_map(char::to_lowercase).take(MAX_SKELETON_CHARS).collect()
 }
 
+/// Returns the text with another name in place of a user's, in any spelling, where it is a word of its own. Returns `None`
+/// if the text does not contain the name.
+pub(crate) fn without_name(text: &str, name: &str, other: &str) -> Option<String> {
+    let is_in_word = |character: char| character.is_alphanumeric() || PUNCTUATION.contains(&character);
+    let (mut replaced, mut found) = (String::new(), false);
+    for piece in text.split_inclusive(|character| !is_in_word(character)) {
+        // A dot or a hyphen at its end belongs to the sentence, unless the name itself ends with it.
+        let word = piece.trim_end_matches(|character| !is_in_word(character));
+        let bare = word.trim_matches(PUNCTUATION);
+        let place =
+            [word, bare].into_iter().find(|word| !word.is_empty() && spellings(word).iter().any(|it| it == name));
+        match place.and_then(|word| piece.split_once(word)) {
+            Some((before, after)) => {
+                found = true;
+                replaced.extend([before, other, after]);
+            }
+            None => replaced.push_str(piece),
+        }
+    }
+    found.then_some(replaced)
+}
+
 /// Derives a valid user name from a name at an identity provider. The result is short enough to append a number.
 pub(crate) fn name_like(text: &str) -> String {
     let name: String = normalized(text).chars().filter(|character| is_plain(*character)).take(40).collect();

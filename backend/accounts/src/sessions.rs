@@ -133,11 +133,20 @@ impl Accounts {
         Ok(())
     }
 
-    /// Ends one of the caller's sessions. Fails with `NoSuchSession` if the caller has no session with this ID.
+    /// Ends one of the caller's sessions, and records that in the audit log. Fails with `NoSuchSession` if the caller
+    /// has no session with this ID.
     pub async fn end_session(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
-        let ended = sessions::delete(&self.context.db, caller.user, id).await?;
+        with_retries(|| self.end_recorded(caller.user, id)).await?;
         self.context.streams.check_now();
-        if ended { Ok(()) } else { Err(AccountsError::NoSuchSession) }
+        Ok(())
+    }
+
+    async fn end_recorded(&self, user: UserId, id: i64) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        let address = sessions::delete_returning_address(&mut tx, user, id).await?;
+        let address = address.ok_or(AccountsError::NoSuchSession)?;
+        audit::note(&mut tx, Some(user), user, Action::SessionEnded, &address).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Ends all of the caller's sessions, including the current one. Also revokes the API keys if `revoke_keys` is set.

@@ -20,7 +20,8 @@ pub enum SystemPrompt {
     /// `backend/prompts/system_*.txt`.
     #[default]
     BuiltIn,
-    /// The operator's own text, with the placeholders `{date}`, `{current_date}` and `{tools_info}`.
+    /// The operator's own text, with the placeholders `{date}`, `{current_date}` and `{tools_info}`. If there are tools,
+    /// `backend/prompts/tool_results.txt` follows it.
     Own(Arc<str>),
 }
 
@@ -36,6 +37,11 @@ struct WithTools<'a> {
 struct WithoutTools<'a> {
     today: &'a Today,
 }
+
+/// The rule that results of tools are data. It is part of the built-in prompt, and follows an operator's own text.
+#[derive(Template)]
+#[template(path = "tool_results.txt", escape = "none")]
+struct ToolResults;
 
 /// Today's date, and the time zone of that date.
 struct Today {
@@ -63,7 +69,8 @@ impl SystemPrompt {
         let today = Today { date: zone.today(), zone: zone.name().to_owned() };
         match self {
             Self::BuiltIn => built_in(&today, tools),
-            Self::Own(text) => Ok(filled(text, &today, tools)),
+            Self::Own(text) if tools.is_empty() => Ok(filled(text, &today, tools)),
+            Self::Own(text) => Ok(format!("{}\n{}", filled(text, &today, tools).trim_end(), ToolResults.render()?)),
         }
     }
 }

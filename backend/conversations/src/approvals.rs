@@ -9,6 +9,7 @@ use crate::{
     ServiceError,
     service::ConversationService,
     store::approvals::{self, SavedApprovalRow},
+    tool_pins,
 };
 
 /// Maximum number of approvals in the list; the newest are listed.
@@ -74,17 +75,17 @@ impl ConversationService {
         if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&hex::encode(definition))) {
             return Err(ServiceError::DefinitionChanged);
         }
-        if !self.context.tool_pins.accept(server, tool, definition).await? {
-            return Err(ServiceError::TooManyTools);
-        }
         let name = format!("{server}/{tool}");
-        let record = || async {
+        let accept = || async {
             let mut tx = self.context.db.begin().await?;
+            if !tool_pins::accept(&mut tx, server, tool, definition).await? {
+                return Err(ServiceError::TooManyTools);
+            }
             let subject = first_chars(&name, MAX_AUDIT_SUBJECT_CHARS);
             note_audit(&mut tx, Some(admin), admin, AuditAction::ToolAccepted, subject).await?;
-            tx.commit().await
+            Ok(tx.commit().await?)
         };
-        with_retries(record).await?;
+        with_retries(accept).await?;
         servers.accept(server, tool, definition);
         Ok(())
     }

@@ -24,7 +24,7 @@ use crate::{
     user_limits::UserLimits,
     work_counts::TurnCounts,
 };
-use crate::{journal::Journal, models::Catalog, tool_pins::ToolPins, work_counts::WorkCounts};
+use crate::{journal::Journal, models::Catalog, work_counts::WorkCounts};
 
 /// Shared state of the use cases.
 pub(crate) struct Context {
@@ -33,7 +33,6 @@ pub(crate) struct Context {
     /// The available tools, and the tool servers that some of them come from.
     pub(crate) tool_servers: ToolServers,
     /// The accepted definitions of those servers' tools.
-    pub(crate) tool_pins: ToolPins,
     pub(crate) models: Catalog,
     pub(crate) journal: Journal,
     /// The open feeds, one for each user.
@@ -109,7 +108,6 @@ impl Context {
         let tasks = TaskTracker::new();
         Self {
             text_flusher: TextFlusher::new(db.clone(), tasks.clone()),
-            tool_pins: ToolPins::new(db.clone()),
             db,
             agent,
             tool_servers,

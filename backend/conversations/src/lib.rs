@@ -8,12 +8,13 @@
 //! - `export` writes conversations to files, and `share` publishes them with a link.
 //! - `user_limits` and `quota` are the limits of a user; `usage` reports token usage.
 //! - `settings` has the settings of summaries and plan mode, and `time_zones` has the users' time zones.
-//! - `retention` purges deleted conversations, and `store` has the SQL.
+//! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
 mod approvals;
 mod branch;
 mod context;
 mod direct;
+mod erasure;
 mod error;
 mod export;
 mod feeds;
@@ -43,6 +44,7 @@ mod user_limits;
 pub mod work_counts;
 
 pub use context::{ConversationSettings, Lifetimes};
+pub use erasure::erase_conversations;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub use limits::MAX_PINNED;

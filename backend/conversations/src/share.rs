@@ -90,9 +90,16 @@ impl ConversationService {
         Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
     }
 
-    /// Revokes a link: from now on it shows nothing.
+    /// Revokes a link, and records that in the audit log. From now on the link shows nothing.
     pub async fn revoke_share(&self, user: UserId, id: ShareId) -> Result<(), ServiceError> {
-        if shares::delete(&self.context.db, user, id).await? { Ok(()) } else { Err(ServiceError::NoSuchShare) }
+        with_retries(|| self.delete_share(user, id)).await
+    }
+
+    async fn delete_share(&self, user: UserId, id: ShareId) -> Result<(), ServiceError> {
+        let mut tx = self.context.db.begin().await?;
+        let conversation = shares::delete(&mut tx, user, id).await?.ok_or(ServiceError::NoSuchShare)?;
+        note_audit(&mut tx, Some(user), user, AuditAction::ShareRevoked, &conversation).await?;
+        Ok(tx.commit().await?)
     }
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
 use sqlx::error::DatabaseError;
-use tallybook_database::{Database, now, select, with_retries};
+use tallybook_database::{Database, Transaction, now, select, with_retries};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 
 /// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
@@ -98,53 +98,44 @@ impl ToolPins {
         }
         tx.commit().await
     }
+}
 
-    /// Stores a tool's definition as the accepted one. Returns `false` if the tool is new and the server already has
-    /// [`MAX_PINS`] tools.
-    pub async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
-        let (id, hash) = (id(server, tool), hex::encode(definition));
-        let update = || async {
-            Ok(self
-                .db
-                .writer()
-                .query("UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?")
-                .bind(&hash)
-                .bind(now())
-                .bind(&id)
-                .execute()
-                .await?
-                .rows
-                == 1)
-        };
-        let create = || async {
-            // The derived table lets MySQL read the table that the statement writes.
-            let query = self
-                .db
-                .writer()
-                .query(
-                    "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
-                     SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins \
-                     WHERE server = ?) AS counted WHERE tools < ?",
-                )
-                .bind(&id)
-                .bind(server)
-                .bind(tool)
-                .bind(&hash)
-                .bind(now());
-            let query = query.bind(now()).bind(server).bind(MAX_PINS);
-            Ok::<_, sqlx::Error>(query.execute().await?.rows == 1)
-        };
-        if with_retries(update).await? {
-            return Ok(true);
-        }
-        match with_retries(create).await {
-            // Another admin accepted the tool at the same moment.
-            Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
-                with_retries(update).await
-            }
-            outcome => outcome,
-        }
+/// Stores a tool's definition as the accepted one. Returns `false` if the tool is new and the server already has
+/// [`MAX_PINS`] tools.
+pub(crate) async fn accept(
+    tx: &mut Transaction,
+    server: &str,
+    tool: &str,
+    definition: DefinitionHash,
+) -> sqlx::Result<bool> {
+    let (id, hash) = (id(server, tool), hex::encode(definition));
+    if update(tx, &id, &hash).await? {
+        return Ok(true);
     }
+    // The derived table lets MySQL read the table that the statement writes.
+    let query = tx
+        .query(
+            "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
+             SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins \
+             WHERE server = ?) AS counted WHERE tools < ?",
+        )
+        .bind(&id)
+        .bind(server)
+        .bind(tool)
+        .bind(&hash)
+        .bind(now());
+    match query.bind(now()).bind(server).bind(MAX_PINS).execute().await {
+        // Another admin accepted the tool at the same moment.
+        Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
+            update(tx, &id, &hash).await
+        }
+        outcome => Ok(outcome?.rows == 1),
+    }
+}
+
+async fn update(tx: &mut Transaction, id: &str, hash: &str) -> sqlx::Result<bool> {
+    let query = tx.query("UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?").bind(hash).bind(now());
+    Ok(query.bind(id).execute().await?.rows == 1)
 }
 
 impl PinStore for ToolPins {

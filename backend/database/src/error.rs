@@ -75,6 +75,61 @@ pub enum DbError {
         /// The file.
         path: String,
     },
+    /// The backup cannot be written, or the database cannot be read.
+    #[error("cannot write the backup {path}: {source}.{}", advice(.source))]
+    NotBackedUp {
+        /// The backup's file.
+        path: String,
+        /// The cause.
+        source: sqlx::Error,
+    },
+    /// The backup's file cannot be read.
+    #[error("cannot read the backup {path}: {source}. Check the path and its permissions. The database is unchanged.")]
+    BackupUnreadable {
+        /// The file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The backup is the database's own file.
+    #[error(
+        "{path} is the database itself, not a backup of it. Name a file that `tallybook admin backup` wrote. The \
+         database is unchanged."
+    )]
+    BackupOfItself {
+        /// The file.
+        path: String,
+    },
+    /// The file is not a database of Tallybook.
+    #[error(
+        "{path} is not a backup of Tallybook: it {problem}. Name a file that `tallybook admin backup` wrote. The \
+         database is unchanged."
+    )]
+    NotABackup {
+        /// The file.
+        path: String,
+        /// The problem with the file, as the rest of a sentence.
+        problem: String,
+    },
+    /// The backup's file is incomplete or damaged.
+    #[error(
+        "the backup {path} is damaged: {problem}. Copy it again from where you keep it, or restore another backup. The \
+         database is unchanged."
+    )]
+    BackupDamaged {
+        /// The file.
+        path: String,
+        /// The damage, as SQLite describes it.
+        problem: String,
+    },
+    /// The backup is of another program, of a later version, or cannot be migrated.
+    #[error("cannot restore the backup {path}: {source} The database that you have is unchanged.")]
+    NotRestored {
+        /// The file.
+        path: String,
+        /// The cause, as for a database that is opened.
+        source: Box<DbError>,
+    },
     /// The file's path is not valid Unicode, which SQLite requires.
     #[error("the file name {path} is not valid Unicode. Choose another one.")]
     BadPath {

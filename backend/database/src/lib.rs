@@ -22,7 +22,7 @@ mod timeouts;
 mod url;
 mod write_check;
 
-pub use backup::restore;
+pub use backup::{back_up, restore};
 pub use clock::now;
 pub use cluster::MigrationLease;
 pub use database::{Database, Reader, Transaction, Writer};

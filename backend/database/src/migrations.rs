@@ -89,14 +89,15 @@ pub(crate) async fn run(db: &Database) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Fails if an embedded database belongs to another program or a later version.
-pub(crate) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<(), DbError> {
+/// Fails if an embedded database belongs to another program or a later version. Returns `false` if it has no tables.
+pub(crate) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<bool, DbError> {
     let names =
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-    let tables = sqlx::query_scalar(names).fetch_all(&mut *connection).await?;
+    let tables: Vec<String> = sqlx::query_scalar(names).fetch_all(&mut *connection).await?;
+    let has_tables = !tables.is_empty();
     let applied =
         if has_marks(&tables) { sqlx::query_as(LIST_APPLIED).fetch_all(connection).await? } else { Vec::new() };
-    Schema { tables, applied }.check(&sqlite_migrations())
+    Schema { tables, applied }.check(&sqlite_migrations()).map(|()| has_tables)
 }
 
 fn has_marks(tables: &[String]) -> bool {

@@ -28,7 +28,7 @@ pub struct UnknownEffort(String);
 
 impl ReasoningEffort {
     /// Returns the word that is sent in requests.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Minimal => "minimal",

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use reqwest::Url;
+
 /// A model provider, or the API that it implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderKind {
@@ -51,6 +53,23 @@ impl ProviderKind {
         }
     }
 
+    /// Returns the host of the default base URL.
+    pub fn host(self) -> &'static str {
+        match self {
+            Self::Anthropic => "api.anthropic.com",
+            Self::OpenAi => "api.openai.com",
+            Self::OpenRouter => "openrouter.ai",
+            Self::Ollama => "127.0.0.1",
+        }
+    }
+
+    /// Returns `true` if a base URL is the provider's own: HTTPS to its host, or to a subdomain of it.
+    pub fn is_at(self, base_url: &str) -> bool {
+        let Ok(url) = Url::parse(base_url.trim()) else { return false };
+        let Some(host) = url.host_str().filter(|_| url.scheme() == "https") else { return false };
+        host.strip_suffix(self.host()).is_some_and(|subdomain| subdomain.is_empty() || subdomain.ends_with('.'))
+    }
+
     /// Returns the provider's own environment variable for the API key, besides `LLM_API_KEY`; `None` if it needs no
     /// key.
     pub fn key_variable(self) -> Option<&'static str> {
@@ -82,6 +101,27 @@ impl fmt::Display for ProviderKind {
 #[cfg(test)]
 mod tests {
     use super::ProviderKind;
+
+    #[test]
+    fn a_providers_own_urls_differ_from_others() {
+        for url in ["https://api.openai.com/v1", "https://API.OpenAI.com", "https://eu.api.openai.com/v1"] {
+            assert!(ProviderKind::OpenAi.is_at(url), "{url}");
+        }
+        for url in [
+            "http://api.openai.com/v1",
+            "https://xapi.openai.com/v1",
+            "https://api.openai.com.example.org/v1",
+            "https://example.org/api.openai.com",
+            "https://api.openai.com@example.org/v1",
+            "api.openai.com",
+            "",
+        ] {
+            assert!(!ProviderKind::OpenAi.is_at(url), "{url}");
+        }
+        for kind in [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter] {
+            assert!(kind.is_at(kind.default_base_url()), "{kind}");
+        }
+    }
 
     #[test]
     fn providers_are_named_in_any_case() {

@@ -1,6 +1,6 @@
 //! Errors of a server: as the error of a failed call, and as text for admins and users.
 
-use std::{error::Error, io};
+use std::{error::Error, io, iter};
 
 use rmcp::{
     model::ProtocolVersion,
@@ -100,7 +100,9 @@ impl From<ClientInitializeError> for ServerError {
                 let named: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();
                 Self::unknown_version(&named.join(", "))
             }
-            _ => Self::InvalidResponse("its handshake violates the protocol".to_owned()),
+            other => {
+                Self::Protocol(format!("its handshake violates the protocol: {}", text::message(&other.to_string())))
+            }
         }
     }
 }
@@ -127,8 +129,7 @@ impl ServerError {
     }
 }
 
-/// Converts a transport error. Uses the first cause of a known type, or else the innermost cause: the outer ones
-/// contain addresses, which may contain keys.
+/// Converts a transport error. Uses the first cause of a known type, or else all causes.
 fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
     let mut cause = error;
     loop {
@@ -163,9 +164,32 @@ fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
                 _ => {}
             }
         }
-        match cause.source() {
+        match cause_of(cause) {
             Some(source) => cause = source,
-            None => return ServerError::Unavailable(text::message(&cause.to_string())),
+            None => return ServerError::Unavailable(text::message(&causes(error))),
         }
     }
+}
+
+/// Returns the cause of an error. `rmcp` does not return that of a request itself.
+fn cause_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<HttpError>() {
+        Some(StreamableHttpError::Client(cause)) => Some(cause),
+        _ => error.source(),
+    }
+}
+
+/// Returns all causes of an error, the outermost first. Leaves out messages with URLs, which may contain keys, and
+/// messages that only repeat their cause.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let chain = iter::successors(Some(error), |error| cause_of(*error));
+    let messages: Vec<String> = chain.map(ToString::to_string).filter(|message| !message.contains("://")).collect();
+    let mut told: Vec<&str> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let is_repeated = messages[index + 1..].iter().any(|cause| message.contains(cause.as_str()));
+        if !is_repeated && !told.contains(&message.as_str()) {
+            told.push(message);
+        }
+    }
+    if told.is_empty() { "the request failed".to_owned() } else { told.join(": ") }
 }

@@ -58,7 +58,7 @@ pub enum RiskSetting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pin {
-    /// The change is logged, and the tool's annotations are no longer trusted.
+    /// The change is logged, the tool's calls need approval, and its annotations are no longer trusted.
     #[default]
     Warn,
     /// The tool is no longer available.

@@ -88,9 +88,10 @@ pub(crate) fn select_tools(
 fn offered(setting: RiskSetting, listed: ListedTool, changed: bool) -> SelectedTool {
     let believed = setting == RiskSetting::Claimed && !changed;
     let risk = match setting {
-        RiskSetting::Low => Risk::Low,
+        // The operator's trust is in the definitions that are accepted.
+        RiskSetting::Low if !changed => Risk::Low,
         RiskSetting::Claimed if believed && listed.claims_read_only => Risk::Low,
-        RiskSetting::High | RiskSetting::Claimed => Risk::High,
+        RiskSetting::Low | RiskSetting::High | RiskSetting::Claimed => Risk::High,
     };
     let idempotent = believed && listed.claims_idempotent;
     SelectedTool { listed, risk, idempotent, changed }

@@ -3,7 +3,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead as _, Read as _},
+    io::{BufRead as _, Read as _, Write as _},
     path::Path,
     time::Duration,
 };
@@ -54,6 +54,12 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
                 "The password of {} is changed, and the user is signed out everywhere.{keys}\n",
                 name.trim().to_lowercase()
             ))
+        }
+        AdminTask::Erase { name, yes } => {
+            if !yes {
+                confirm_erasure(&name)?;
+            }
+            runtime.block_on(erase(settings, &name))
         }
         AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
         AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),
@@ -159,11 +165,39 @@ fn time_text(time: Duration) -> String {
     }
 }
 
-async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
+/// Asks the operator to repeat the name. Fails if the answer is another one.
+fn confirm_erasure(name: &str) -> anyhow::Result<()> {
+    let question = format!(
+        "This permanently erases the account {} and all its conversations, keys and links. There is no undo.\n\
+         Type the name to confirm: ",
+        name.trim()
+    );
+    std::io::stderr().write_all(question.as_bytes())?;
+    let is_confirmed = first_line()?.trim() == name.trim();
+    anyhow::ensure!(is_confirmed, "nothing is erased: the confirmation differs from the name. Use --yes to skip it.");
+    Ok(())
+}
+
+async fn erase(settings: &Settings, name: &str) -> anyhow::Result<String> {
     let db = Database::connect(&settings.database_url).await?;
-    let written = db.back_up(file).await;
+    let accounts = Accounts::new(db.clone(), settings.accounts.clone());
+    let work = async {
+        let user = accounts.begin_erasure(name).await?;
+        let conversations = tallybook_conversations::erase_conversations(&db, user).await?;
+        Ok::<_, anyhow::Error>((conversations, accounts.finish_erasure(user).await?))
+    };
+    let erased = work.await;
     db.close().await;
-    written?;
+    let (conversations, pseudonym) = erased?;
+    Ok(format!(
+        "Erased {}: the account and {conversations} conversations. The audit log and the statistics call the user \
+         {pseudonym}.\n",
+        name.trim()
+    ))
+}
+
+async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
+    tallybook_database::back_up(&settings.database_url, file).await?;
     Ok(format!("The backup is written to {}.\n", file.display()))
 }
 

@@ -139,7 +139,8 @@ impl Application {
         let kept = page_files.clone();
         let services = Services { service: service.clone(), accounts: accounts.clone(), history: history.clone() };
         let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive)
-            .with_public_url(settings.public_url.clone());
+            .with_public_url(settings.public_url.clone())
+            .with_metrics_token(settings.metrics_token.clone());
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(history.run_maintenance());

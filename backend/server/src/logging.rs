@@ -24,13 +24,14 @@ pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>
     tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
 }
 
-/// Returns the filter in `RUST_LOG`. It excludes the errors of `actix_http` unless `RUST_LOG` names that crate: clients
-/// cause them, and `http::server` logs them as such. It also excludes the spans for traces.
+/// Returns the filter in `RUST_LOG`. It excludes what two crates log unless `RUST_LOG` names them: clients cause the
+/// errors of `actix_http`, and `http::server` logs them as such; `tallybook_mcp` logs what happens to a tool server, and
+/// `rmcp` would repeat that as errors, with texts of the server. It also excludes the spans for traces.
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
-    let mistakes = if filter.contains("actix_http") { "" } else { ",actix_http=off" };
-    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{mistakes}"))
+    let off = |name| if filter.contains(name) { String::new() } else { format!(",{name}=off") };
+    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{}{}", off("actix_http"), off("rmcp")))
 }
 
 /// A writer to stderr that redacts these secrets. It writes each log entry with a single call.

@@ -160,21 +160,27 @@ fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
     .into_any()
 }
 
-/// Notice for a tool whose current definition is not accepted, with the button that accepts it.
+/// Notice for a tool whose current definition is not accepted. Admins get the button that accepts it.
 fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
     let Panel { tools, current, text, .. } = panel;
     let ChangedTool { tool, hash, description } = changed;
+    let may_accept = tools.list.with_untracked(|list| list.as_ref().is_some_and(|list| list.can_accept));
+    let button = may_accept.then(|| {
+        view! {
+            <button
+                type="button"
+                class="button small"
+                data-testid="accept-tool"
+                on:click=move |_| tools.accept(current.get_untracked(), server.clone(), tool.clone(), hash.clone())
+            >
+                {text.tool_accept()}
+            </button>
+        }
+    });
     view! {
         <p class="sheet-note">{text.tool_changed()}</p>
         <p class="tool-row-about" lang="en" dir="auto">{description}</p>
-        <button
-            type="button"
-            class="button small"
-            data-testid="accept-tool"
-            on:click=move |_| tools.accept(current.get_untracked(), server.clone(), tool.clone(), hash.clone())
-        >
-            {text.tool_accept()}
-        </button>
+        {button}
     }
     .into_any()
 }

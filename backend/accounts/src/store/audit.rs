@@ -1,11 +1,26 @@
-//! SQL on `audit_log`. Rows are added and never changed.
+//! SQL on `audit_log`. Rows are added and never changed, except that an erasure replaces the user's name.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{Database, Transaction, now, select};
+use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, now, select};
+use tallybook_protocol::first_chars;
 
 use super::super::UserId;
 
 const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES (?, ?, ?, ?, ?)";
+
+/// Maximum length of a subject, in characters: the width of its column.
+const MAX_SUBJECT_CHARS: usize = 200;
+
+/// Maximum number of rows that are read at once.
+const ROWS_AT_ONCE: u32 = 500;
+
+/// A row with texts that admins wrote: the reason for an access, and the filter of a search or an export.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct MentionRow {
+    pub(crate) id: i64,
+    pub(crate) subject: String,
+    pub(crate) reason: String,
+}
 
 /// An action in the audit log. The stored names are stable, since admins and external tools query them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +35,8 @@ pub enum Action {
     UserReactivated,
     /// The account was deleted.
     AccountDeleted,
+    /// The account was erased by the operator, with all its data.
+    AccountErased,
     /// The account's password was changed.
     PasswordChanged,
     /// The user signed in.
@@ -30,6 +47,8 @@ pub enum Action {
     RequestRefused,
     /// All of the account's sessions were ended.
     SignedOutEverywhere,
+    /// One of the account's sessions was ended by its user.
+    SessionEnded,
     /// An API key was created.
     KeyCreated,
     /// An API key was revoked.
@@ -46,6 +65,8 @@ pub enum Action {
     IdentityUnlinked,
     /// A conversation was shared by a link.
     ConversationShared,
+    /// A link to a shared conversation was revoked.
+    ShareRevoked,
     /// A tool's current definition was accepted.
     ToolAccepted,
 }
@@ -58,11 +79,13 @@ impl Action {
             Self::UserDeactivated => "user_deactivated",
             Self::UserReactivated => "user_reactivated",
             Self::AccountDeleted => "account_deleted",
+            Self::AccountErased => "account_erased",
             Self::PasswordChanged => "password_changed",
             Self::SignedIn => "signed_in",
             Self::SignInFailed => "sign_in_failed",
             Self::RequestRefused => "request_refused",
             Self::SignedOutEverywhere => "signed_out_everywhere",
+            Self::SessionEnded => "session_ended",
             Self::KeyCreated => "key_created",
             Self::KeyRevoked => "key_revoked",
             Self::KeysRevoked => "keys_revoked",
@@ -71,6 +94,7 @@ impl Action {
             Self::IdentityLinked => "identity_linked",
             Self::IdentityUnlinked => "identity_unlinked",
             Self::ConversationShared => "conversation_shared",
+            Self::ShareRevoked => "share_revoked",
             Self::ToolAccepted => "tool_accepted",
         }
     }
@@ -126,4 +150,29 @@ pub(crate) async fn note_rarely(
     }
     let query = db.writer().query(CREATE).bind(actor).bind(user).bind(action).bind(subject);
     query.bind(now()).execute().await.map(|_| ())
+}
+
+/// Lists some rows with a reason, in the order of their IDs, after the row `last`.
+pub(crate) async fn list_with_reason(db: &Database, last: i64) -> sqlx::Result<Vec<MentionRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT id, subject, reason FROM audit_log WHERE id > ? AND reason IS NOT NULL ORDER BY id LIMIT ?"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .bind(last)
+        .bind(ROWS_AT_ONCE)
+        .fetch_all()
+        .await
+}
+
+/// Replaces the texts of a row in which the name of an erased user was replaced.
+pub(crate) async fn replace_mentions(db: &Database, id: i64, subject: &str, reason: &str) -> sqlx::Result<()> {
+    db.writer()
+        .query("UPDATE audit_log SET subject = ?, reason = ? WHERE id = ?")
+        .bind(first_chars(subject, MAX_SUBJECT_CHARS))
+        .bind(reason)
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }

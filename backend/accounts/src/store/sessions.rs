@@ -139,6 +139,22 @@ pub(crate) async fn delete(db: &Database, user: UserId, id: i64) -> sqlx::Result
     Ok(done.rows == 1)
 }
 
+/// Ends one of a user's sessions, and returns its IP address. Returns `None` if the user has no session with this ID.
+pub(crate) async fn delete_returning_address(
+    tx: &mut Transaction,
+    user: UserId,
+    id: i64,
+) -> sqlx::Result<Option<String>> {
+    let address: Option<String> = tx
+        .query("SELECT COALESCE(address, '') FROM sessions WHERE id = ? AND user_id = ?")
+        .bind(id)
+        .bind(user)
+        .fetch_optional_value()
+        .await?;
+    let done = tx.query(DELETE).bind(id).bind(user).execute().await?;
+    Ok(address.filter(|_| done.rows == 1))
+}
+
 pub(crate) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
     tx.query("DELETE FROM sessions WHERE user_id = ?").bind(user).execute().await.map(|_| ())
 }

@@ -11,6 +11,7 @@ mod by_ids;
 mod columns;
 pub(crate) mod conversations;
 pub(crate) mod decisions;
+pub(crate) mod erasure;
 pub(crate) mod messages;
 pub(crate) mod model_calls;
 pub(crate) mod model_requests;

@@ -94,18 +94,20 @@ pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<Shar
         .await
 }
 
-/// Deletes a copy. Returns `false` if the user has no such copy.
-pub(crate) async fn delete(db: &Database, user: UserId, id: ShareId) -> sqlx::Result<bool> {
-    Ok(db
-        .writer()
+/// Deletes a copy, and returns the UUID of its conversation. Returns `None` if the user has no such copy.
+pub(crate) async fn delete(tx: &mut Transaction, user: UserId, id: ShareId) -> sqlx::Result<Option<String>> {
+    let conversation: Option<String> = tx
         .query(
-            "DELETE FROM shares WHERE id = ? AND conversation_id IN \
-             (SELECT id FROM conversations WHERE user_id = ? AND deleted_at IS NULL)",
+            "SELECT c.uuid FROM shares s JOIN conversations c ON c.id = s.conversation_id \
+             WHERE s.id = ? AND c.user_id = ? AND c.deleted_at IS NULL",
         )
         .bind(id)
         .bind(user)
-        .execute()
-        .await?
-        .rows
-        == 1)
+        .fetch_optional_value()
+        .await?;
+    if conversation.is_none() {
+        return Ok(None);
+    }
+    let done = tx.query("DELETE FROM shares WHERE id = ?").bind(id).execute().await?;
+    Ok(conversation.filter(|_| done.rows == 1))
 }

@@ -74,6 +74,9 @@ pub struct Options {
     #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) sharing: bool,
+    /// Token with which monitoring reads /metrics, and nothing else [default: none].
+    #[arg(long, env = "METRICS_TOKEN", hide_env_values = true)]
+    pub(crate) metrics_token: Option<SecretString>,
     /// Comma-separated addresses or networks of trusted proxies. The server trusts the client address in their
     /// X-Forwarded-For header [default: none].
     #[arg(long, env = "TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]
@@ -289,6 +292,15 @@ pub enum AdminTask {
         /// Also revokes the account's API keys.
         #[arg(long)]
         revoke_keys: bool,
+    },
+    /// Erases a user permanently: the account and all its conversations, keys, links and usage, at once. Asks for
+    /// confirmation.
+    Erase {
+        /// User name of the account.
+        name: String,
+        /// Erases without asking for confirmation.
+        #[arg(long)]
+        yes: bool,
     },
     /// Writes a copy of the embedded database to a file. Works while the server runs.
     Backup {

@@ -9,11 +9,20 @@ use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, SettingNam
 use super::error::{ConfigError, bad};
 use crate::config::cli::{Options, set};
 
-pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
+/// Returns the model, and a warning if its provider's own key is not sent.
+pub(crate) fn model_choice(options: &Options) -> Result<(ModelChoice, Option<String>), ConfigError> {
     // Checked even for the demo model, which does not use it, so that a mistake shows before a real model is set up.
     tool_mode(options)?;
-    let Some((provider, api_key)) = choose_provider(options)? else { return Ok(demo(options)) };
-    Ok(ModelChoice::Provider(ModelSettings {
+    let Some((provider, api_key)) = choose_provider(options)? else { return Ok((demo(options), None)) };
+    let withheld = provider.key_variable().filter(|_| api_key.is_none() && own_key(options, provider).is_some());
+    let warning = withheld.map(|variable| {
+        let host = provider.host();
+        format!(
+            "{variable} is not sent to LLM_BASE_URL, which is not at https://{host}. If the server at LLM_BASE_URL \
+             requires an API key, set LLM_API_KEY."
+        )
+    });
+    let choice = ModelChoice::Provider(ModelSettings {
         base_url: set(options.llm_base_url.clone()),
         api_key: api_key.map(ApiKey::new),
         model: set(options.llm_model.clone())
@@ -21,13 +30,14 @@ pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError
             .or(set(options.anthropic_model.clone()).filter(|_| provider == ProviderKind::Anthropic)),
         setting_names: SettingNames { api_key: key_variable(options, provider), ..SettingNames::default() },
         ..for_all_models(options, provider)?
-    }))
+    });
+    Ok((choice, warning))
 }
 
 /// Returns the name of the variable that contains the API key, or that would have to contain it.
 fn key_variable(options: &Options, provider: ProviderKind) -> String {
     let is_own = set(options.llm_api_key.clone()).is_none() || set(options.llm_provider.clone()).is_none();
-    let own = provider.key_variable().filter(|_| is_own && own_key(options, provider).is_some());
+    let own = provider.key_variable().filter(|_| is_own && sendable_key(options, provider).is_some());
     own.unwrap_or("LLM_API_KEY").to_owned()
 }
 
@@ -55,17 +65,16 @@ pub(crate) fn for_all_models(options: &Options, provider: ProviderKind) -> Resul
 /// for the demo model.
 fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<String>)>, ConfigError> {
     let general = set(options.llm_api_key.clone());
-    let own = [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter];
-    let mut own = own.into_iter().map(|kind| (kind, own_key(options, kind)));
     if let Some(name) = set(options.llm_provider.clone()) {
         if name.eq_ignore_ascii_case("demo") {
             return Ok(None);
         }
         let provider = ProviderKind::from_str(&name).map_err(|error| bad("LLM_PROVIDER", error))?;
-        return Ok(Some((provider, general.or_else(|| own_key(options, provider)))));
+        return Ok(Some((provider, general.or_else(|| sendable_key(options, provider)))));
     }
-    if let Some((provider, key)) = own.find(|(_, key)| key.is_some()) {
-        return Ok(Some((provider, key)));
+    let with_own_key = [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter];
+    if let Some(provider) = with_own_key.into_iter().find(|kind| own_key(options, *kind).is_some()) {
+        return Ok(Some((provider, sendable_key(options, provider).or(general))));
     }
     if general.is_some() {
         return Err(bad(
@@ -79,6 +88,12 @@ fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<Str
 fn tool_mode(options: &Options) -> Result<ToolMode, ConfigError> {
     let word = set(options.llm_tool_mode.clone());
     word.map_or(Ok(ToolMode::Auto), |word| word.parse().map_err(|error| bad("LLM_TOOL_MODE", error)))
+}
+
+/// Returns the key in a provider's own variable, unless `LLM_BASE_URL` is another host: no other host may receive it.
+fn sendable_key(options: &Options, provider: ProviderKind) -> Option<String> {
+    let is_elsewhere = set(options.llm_base_url.clone()).is_some_and(|url| !provider.is_at(&url));
+    own_key(options, provider).filter(|_| !is_elsewhere)
 }
 
 /// Returns the key in a provider's own variable, if it is set.

@@ -24,7 +24,7 @@ mod unknown;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_conversations::{
@@ -38,7 +38,7 @@ use url::Url;
 
 use self::{error::bad, file::SettingsFile};
 use crate::config::cli::set;
-use crate::http::{self, HostName, PublicUrl};
+use crate::http::{self, HostName, MetricsToken, PublicUrl};
 
 pub use cli::{AdminTask, LogFormat, Options, Task};
 pub use error::ConfigError;
@@ -65,6 +65,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<HostName>,
     /// URL at which users reach the server, for links that are used outside the page.
     pub public_url: Option<PublicUrl>,
+    /// Token with which monitoring reads `/metrics`; `None` if there is none.
+    pub metrics_token: Option<MetricsToken>,
     /// Settings of accounts.
     pub accounts: AccountsSettings,
     /// Limits for clients. Environment variables set only two of them: the HSTS time, and how long an API client's
@@ -141,6 +143,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         remarks.push("OIDC_ISSUER has no effect because sign-in is off. Set ACCOUNTS=on.".to_owned());
     }
     remarks.extend(unknown::remarks(file.as_ref()));
+    remarks.extend(unverified_database(&options.database_url));
     let traces = traces(&options)?;
     let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
     let limits = Limits {
@@ -150,13 +153,13 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         ..Limits::default()
     };
     let user_limits = user_limits(&options, host);
-    let secrets =
-        secrets::secrets(&options.database_url, &models, &accounts, &tool_servers, |name| std::env::var(name).ok());
+    let secrets = secrets::secrets(&options, &models, &accounts, &tool_servers, |name| std::env::var(name).ok());
     Ok(Settings {
         host,
         port: options.port,
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
         public_url: public_url(options.public_url)?,
+        metrics_token: metrics_token(options.metrics_token.as_ref())?,
         accounts,
         http_limits: http::Limits {
             hsts: Duration::from_secs(options.hsts_secs),
@@ -224,7 +227,8 @@ fn retention(days: u64, limits: UserLimits) -> Duration {
 fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEntry>, Vec<String>), ConfigError> {
     let models = file.map_or(Ok(Vec::new()), |file| file.models(options))?;
     let (Some(file), false) = (file, models.is_empty()) else {
-        return Ok((vec![ModelEntry::from_environment(environment::model_choice(options)?)], Vec::new()));
+        let (choice, warning) = environment::model_choice(options)?;
+        return Ok((vec![ModelEntry::from_environment(choice)], warning.into_iter().collect()));
     };
     let remark = |name| format!("{name} has no effect because {} lists the models.", file.path.display());
     Ok((models, environment::variables_of_one_model(options).map(remark).collect()))
@@ -273,6 +277,26 @@ fn public_url(url: Option<String>) -> Result<Option<PublicUrl>, ConfigError> {
         url.parse().map_err(|advice| bad("PUBLIC_URL", format!("is {url:?}, which is not valid; {advice}")))
     };
     set(url).map(parse).transpose()
+}
+
+fn metrics_token(token: Option<&SecretString>) -> Result<Option<MetricsToken>, ConfigError> {
+    let token = token.and_then(|token| set(Some(token.expose_secret().to_owned())));
+    token.map(|token| MetricsToken::new(&token).map_err(|problem| bad("METRICS_TOKEN", problem))).transpose()
+}
+
+/// Returns a warning if the URL names a database server on another machine, and not how to verify it. The driver then
+/// uses TLS if the server offers it, with any certificate.
+fn unverified_database(url: &SecretString) -> Option<String> {
+    let url = Url::parse(url.expose_secret()).ok().filter(|url| matches!(url.scheme(), "mysql" | "mariadb"))?;
+    let host = url.host_str().filter(|host| !host.parse().is_ok_and(|name: HostName| name.is_local()))?;
+    if url.query_pairs().any(|(key, _)| matches!(&*key, "ssl-mode" | "sslmode" | "socket")) {
+        return None;
+    }
+    Some(format!(
+        "The connection to the database at {host} does not verify the server's certificate. Append \
+         ?ssl-mode=VERIFY_IDENTITY to DATABASE_URL, and &ssl-ca=FILE for a certificate authority of your own. In a \
+         network that you trust, append ?ssl-mode=PREFERRED."
+    ))
 }
 
 fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {

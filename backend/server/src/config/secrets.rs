@@ -1,25 +1,28 @@
 //! Collects the secrets in the settings, so that they can be redacted in tool outputs and in the log.
 
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tallybook_accounts::AccountsSettings;
 use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::Secrets;
 use url::Url;
 
+use crate::config::cli::Options;
+
 /// Headers of the requests that send traces, as `name=value,…`. They may contain a key.
 const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
-/// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, and
-/// those sent to tool servers and the trace collector. `find` returns the value of an environment variable.
+/// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, the
+/// token for `/metrics`, and those sent to tool servers and the trace collector. `find` returns the value of an environment variable.
 pub(crate) fn secrets(
-    database_url: &SecretString,
+    options: &Options,
     models: &[ModelEntry],
     accounts: &AccountsSettings,
     tool_servers: &ToolServersSettings,
     find: impl Fn(&str) -> Option<String>,
 ) -> Secrets {
-    let password = Url::parse(database_url.expose_secret()).ok().and_then(|url| Some(url.password()?.to_owned()));
+    let password =
+        Url::parse(options.database_url.expose_secret()).ok().and_then(|url| Some(url.password()?.to_owned()));
     // Redacts the database password both as written in the URL and percent-decoded.
     let decoded = password.as_deref().map(decoded);
     let keys = models.iter().filter_map(|entry| match &entry.choice {
@@ -30,7 +33,8 @@ pub(crate) fn secrets(
     let issuer = issuer.map(|secret| secret.expose_secret().to_owned());
     let headers = TRACE_HEADERS.map(|name| find(name).unwrap_or_default()).join(",");
     let headers = headers.split(',').filter_map(|header| Some(decoded_value(header.split_once('=')?.1)));
-    let all = password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(headers);
+    let metrics = options.metrics_token.as_ref().map(|token| token.expose_secret().trim().to_owned());
+    let all = password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(metrics).chain(headers);
     Secrets::new(all.chain(tool_servers.secrets(&find)))
 }
 

@@ -25,6 +25,7 @@ impl Settings {
             // Writing to a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, text(entry));
         }
+        let _ = writeln!(lines, "  steps:  at most {} of an answer can call tools", self.limits.steps);
         let consent = self.approval_timeout.map_or_else(
             || "calls wait for it without a timeout".to_owned(),
             |wait| format!("calls wait for it for {} hours and are then denied", wait.as_secs_f64() / SECS_PER_HOUR),
@@ -77,6 +78,9 @@ fn text(entry: &ModelEntry) -> String {
         ModelChoice::Demo { .. } => "the built-in demo model".to_owned(),
         ModelChoice::Provider(settings) => provider_text(settings),
     };
+    if entry.vision {
+        text += ", vision = true";
+    }
     if let Some(prices) = entry.prices {
         let _ = write!(text, ", prices per million tokens: {} for input, {} for output", prices.input, prices.output);
     }
@@ -92,6 +96,17 @@ fn provider_text(settings: &ModelSettings) -> String {
     let key = if settings.api_key.is_some() { "with an API key" } else { "without an API key" };
     let address = settings.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
     let mut text = format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name());
+    let _ = write!(text, ", max_tokens = {}, context_tokens = {}", settings.max_tokens, settings.context_tokens);
+    let optional = [
+        ("temperature", settings.temperature.map(|value| value.to_string())),
+        ("reasoning_effort", settings.reasoning_effort.map(|effort| effort.as_str().to_owned())),
+        ("thinking_tokens", settings.thinking_tokens.map(|tokens| tokens.to_string())),
+    ];
+    for (key, value) in optional {
+        if let Some(value) = value {
+            let _ = write!(text, ", {key} = {value}");
+        }
+    }
     for (quirk, is_set) in &settings.quirks {
         let _ = write!(text, ", {} = {is_set}", quirk.as_str());
     }

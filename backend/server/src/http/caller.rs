@@ -1,5 +1,5 @@
 //! Extractors of the caller: [`CurrentUser`] for handlers that only need the user ID, [`Authenticated`] for the full
-//! [`Caller`], and [`SessionUser`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify`
+//! [`Caller`], and [`SessionUser`], [`Admin`] and [`MetricsReader`] for handlers with restricted access. `identify`
 //! authenticates the request. Also the extractor of an event stream's [`StreamPermit`].
 
 use std::future::{Ready, ready};
@@ -8,7 +8,7 @@ use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload}
 use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_protocol::UserRole;
 
-use super::{connection_limits::StreamPermit, error::ApiError, state::State};
+use super::{connection_limits::StreamPermit, error::ApiError, metrics_token::MetricsAccess, state::State};
 
 /// The caller of a request.
 pub(crate) struct Authenticated(pub(crate) Caller);
@@ -22,8 +22,8 @@ pub(crate) struct SessionUser(pub(crate) Caller);
 /// An admin at a browser.
 pub(crate) struct Admin(pub(crate) Caller);
 
-/// An admin, or an API key of an admin.
-pub(crate) struct Operator;
+/// A program that may read metrics: it has the token for them, or is an API key of an admin. Also an admin.
+pub(crate) struct MetricsReader;
 
 /// Returns the caller of a request, or `None` if the request is not authenticated. In that case, a handler that takes a
 /// caller does not run, no matter at which path it is registered.
@@ -81,11 +81,14 @@ impl FromRequest for Admin {
     }
 }
 
-impl FromRequest for Operator {
+impl FromRequest for MetricsReader {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        if request.extensions().get::<MetricsAccess>().is_some() {
+            return ready(Ok(Self));
+        }
         ready(known(request).and_then(admin).map(|_| Self).map_err(Error::from))
     }
 }

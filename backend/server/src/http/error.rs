@@ -345,8 +345,9 @@ impl ResponseError for ApiError {
     fn error_response(&self) -> HttpResponse {
         let (status, kind, title) = self.kind();
         let request_id = request_id::current();
-        // `main` logs a missing admin once, at the start.
-        if status.is_server_error() && !matches!(self, Self::SetupRequired) {
+        // `main` logs a missing admin once, at the start, and that the server shuts down.
+        let is_logged = matches!(self, Self::SetupRequired | Self::Service(ServiceError::ShuttingDown));
+        if status.is_server_error() && !is_logged {
             let cause = std::error::Error::source(self).map(ToString::to_string);
             tracing::error!(%request_id, kind, cause, "{self}");
         }

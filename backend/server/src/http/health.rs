@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 
-use super::{caller::Operator, error::ApiError, metrics::Metrics, state::State};
+use super::{caller::MetricsReader, error::ApiError, metrics::Metrics, state::State};
 
 /// Liveness probe: succeeds if the process responds.
 #[utoipa::path(
@@ -25,12 +25,13 @@ pub(crate) async fn ready(state: State) -> Result<&'static str, ApiError> {
 
 /// Returns metrics for Prometheus and compatible systems.
 ///
-/// Requires an admin, or an API key of an admin, because the metrics describe the use of the whole server.
+/// Requires the token in `METRICS_TOKEN`, an admin, or an API key of an admin, because the metrics describe the use of
+/// the whole server.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "metrics", tag = "Server",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")),
 )]
-pub(crate) async fn metrics(state: State, _: Operator) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn metrics(state: State, _: MetricsReader) -> Result<HttpResponse, ApiError> {
     let text = state.metrics.text(&state.service)?;
     Ok(HttpResponse::Ok().content_type(Metrics::MEDIA_TYPE).body(text))
 }

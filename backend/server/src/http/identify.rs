@@ -23,8 +23,11 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use url::form_urlencoded;
 
 use super::{
-    accounts, assets, cookie,
+    accounts, assets,
+    bearer::bearer,
+    cookie,
     error::ApiError,
+    metrics_token::{METRICS, MetricsAccess},
     openapi, shares,
     state::{AppState, State},
     trace,
@@ -49,6 +52,13 @@ pub(crate) async fn identify<B: MessageBody + 'static>(
     let Some(state) = request.app_data::<State>().cloned() else {
         return Err(ApiError::NotSignedIn.into());
     };
+    if request.path() == METRICS
+        && let Some(token) = &state.metrics_token
+        && token.is_in(request.headers())
+    {
+        request.extensions_mut().insert(MetricsAccess);
+        return Ok(next.call(request).await?.map_into_left_body());
+    }
     match caller_of(&state, &request).await {
         Ok(Some(caller)) => {
             if let Some(zone) = request.headers().get(TIME_ZONE_HEADER).and_then(|zone| zone.to_str().ok()) {
@@ -72,10 +82,11 @@ pub(crate) async fn identify<B: MessageBody + 'static>(
 /// Returns the caller of a request. Returns `None` if there is no caller and the path needs none, and an error if the
 /// path needs one.
 async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<Caller>, ApiError> {
-    if !state.accounts.settings().required {
-        return Ok(Some(Caller::local()));
-    }
     let path = request.path();
+    if !state.accounts.settings().required {
+        let needs_token = path == METRICS && state.metrics_token.is_some();
+        return if needs_token { Err(ApiError::NotSignedIn) } else { Ok(Some(Caller::local())) };
+    }
     if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
         return Ok(None);
     }
@@ -129,11 +140,6 @@ impl Credentials {
             Self::Nothing => Ok(None),
         }
     }
-}
-
-fn bearer(authorization: &str) -> Option<&str> {
-    let (scheme, key) = authorization.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
 /// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers also send cookies

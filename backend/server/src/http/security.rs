@@ -14,15 +14,14 @@ use actix_web::{
     middleware::Next,
 };
 
-use super::{error::ApiError, hosts::Hosts, state::State};
+use super::{error::ApiError, hosts::Hosts, metrics_token::METRICS, state::State};
 
 /// Refuses requests of other sites' pages, and sets the headers that protect this server's own page.
 pub(crate) async fn check_request<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    let nothing_else = Hosts::Only([].into());
-    let hosts = request.app_data::<State>().map_or(nothing_else, |state| state.hosts.clone());
+    let hosts = hosts_of(&request);
     let checked =
         check(request.uri(), request.headers(), &hosts).and_then(|()| check_site(request.method(), request.headers()));
     let https_secs = request.app_data::<State>().map_or(0, |state| state.limits.hsts.as_secs());
@@ -47,6 +46,18 @@ pub(crate) async fn check_request<B: MessageBody>(
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     Ok(response)
+}
+
+/// Returns the hosts with which a path can be requested. Monitoring names a server by its address, which need not be
+/// allowed: probes say nothing about users, and `/metrics` needs a credential that other sites' pages do not have.
+fn hosts_of(request: &ServiceRequest) -> Hosts {
+    let Some(state) = request.app_data::<State>() else { return Hosts::Only([].into()) };
+    let needs_credential = state.accounts.settings().required || state.metrics_token.is_some();
+    match request.path() {
+        "/healthz" | "/readyz" => Hosts::Any,
+        METRICS if needs_credential => Hosts::Any,
+        _ => state.hosts.clone(),
+    }
 }
 
 /// Security headers of every response:

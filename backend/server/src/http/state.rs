@@ -9,7 +9,7 @@ use tallybook_tool_history::{ToolHistory, ToolHistoryError};
 
 use super::{
     connection_limits::ConnectionLimits, error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics,
-    public_url::PublicUrl, site::Site,
+    metrics_token::MetricsToken, public_url::PublicUrl, site::Site,
 };
 use crate::page_files::PageFiles;
 
@@ -29,6 +29,8 @@ pub struct AppState {
     /// Base URL of links that are used outside the page. If it is `None`, each response uses the URL that its request
     /// was sent to.
     pub(crate) public_url: Option<PublicUrl>,
+    /// Token with which monitoring reads `/metrics`, if the operator set one.
+    pub(crate) metrics_token: Option<MetricsToken>,
 }
 
 /// The services whose use cases the handlers run.
@@ -64,7 +66,13 @@ impl AppState {
             connection_limits,
             keep_alive,
             public_url: None,
+            metrics_token: None,
         }
+    }
+
+    /// Returns the state with this token for `/metrics`.
+    pub(crate) fn with_metrics_token(self, metrics_token: Option<MetricsToken>) -> Self {
+        Self { metrics_token, ..self }
     }
 
     /// Returns the state with this base URL for links that are used outside the page.

@@ -2,6 +2,7 @@
 //! accept changed definitions.
 
 use actix_web::{HttpResponse, web, web::Json};
+use tallybook_accounts::Credential;
 use tallybook_conversations::ConversationService;
 use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
@@ -25,7 +26,8 @@ use crate::http::caller::{Authenticated, CurrentUser};
     get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
 )]
 pub(crate) async fn list(state: State, Authenticated(caller): Authenticated) -> Json<ToolList> {
-    Json(all(&state.service, caller.role))
+    let can_accept = caller.role == UserRole::Admin && !matches!(caller.credential, Credential::Key(_));
+    Json(ToolList { can_accept, ..all(&state.service, caller.role) })
 }
 
 /// Lists the tools that are turned off in a conversation.
@@ -96,7 +98,7 @@ pub(crate) async fn accept(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Returns the tools as users of this role may see them.
+/// Returns the tools as users of this role may see them, without the right to accept definitions.
 pub(crate) fn all(service: &ConversationService, role: UserRole) -> ToolList {
     let reports = service.tool_server_reports();
     let specs = service.tool_servers().tools().specs();
@@ -122,7 +124,7 @@ pub(crate) fn all(service: &ConversationService, role: UserRole) -> ToolList {
             .map(|tool| LeftOutTool { name: tool.name, reason: tool.reason, changed: tool.changed.map(changed_tool) })
             .collect(),
     });
-    ToolList { items, servers: servers.collect() }
+    ToolList { items, servers: servers.collect(), can_accept: false }
 }
 
 fn changed_tool(definition: ChangedDefinition) -> ChangedTool {

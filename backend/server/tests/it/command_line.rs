@@ -31,6 +31,8 @@ fn an_invalid_setting_stops_the_program_with_an_error_that_names_it() {
         ("MAX_TOOL_TURNS", "-1"),
         ("KEEP_ALIVE_SECS", "0"),
         ("JOURNAL_RETENTION_DAYS", "-1"),
+        ("METRICS_TOKEN", "too short"),
+        ("METRICS_TOKEN", "a token with spaces in it"),
         ("RETENTION_DAYS", "-1"),
         ("RETENTION_DAYS", "36501"),
         ("SYSTEM_PROMPT_FILE", "/does/not/exist"),

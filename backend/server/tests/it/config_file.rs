@@ -42,11 +42,12 @@ fn the_example_is_valid_and_has_every_key() {
     let said = said(&output);
     assert!(output.status.success(), "{said}");
     let sonnet = "Sonnet (default): anthropic claude-sonnet-5-5, with an API key, tools native if the model's server \
-                  supports them, prices per million tokens: 3 for input, 15 for output";
+                  supports them, max_tokens = 8192, context_tokens = 200000, reasoning_effort = medium, vision = true, \
+                  prices per million tokens: 3 for input, 15 for output";
     for words in [
         sonnet,
         "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without an API key, tools in the prompt, \
-         no_stream_options = true\n",
+         max_tokens = 4096, context_tokens = 128000, temperature = 0.2, no_stream_options = true\n",
         "Demo: ",
         "docs: https://docs.example.org, with a token, every call needs approval, except of tools that it marks \
          read-only, changed tools are withheld. It cannot be used: the environment variable that client_id_env names \
@@ -95,6 +96,69 @@ fn without_a_file_the_environment_defines_the_model() {
 }
 
 #[test]
+fn every_setting_of_a_model_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[[models]]\nname = \"A\"\nprovider = \"openrouter\"\nmodel = \"m\"\napi_key_env = \"A_KEY\"\n\
+                temperature = 0.5\nmax_tokens = 9000\ncontext_tokens = 50000\nthinking_tokens = 2000\nvision = true\n\
+                tool_mode = \"prompt\"\ninput_price = 1\noutput_price = 2\n\n[[models]]\nname = \"B\"\n\
+                provider = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nreasoning_effort = \"low\"\n\n\
+                [agent]\nmax_tool_turns = 7\n";
+    std::fs::write(folder.path().join("tallybook.toml"), file).unwrap();
+    let said = said(&check(folder.path()).output().unwrap());
+    for line in [
+        "A (default): openrouter m, with an API key, tools in the prompt, max_tokens = 9000, context_tokens = 50000, \
+         temperature = 0.5, thinking_tokens = 2000, vision = true, prices per million tokens: 1 for input, 2 for output\n",
+        "B: openai gpt-5-mini at http://127.0.0.1:1/v1, without an API key, tools native if the model's server supports \
+         them, max_tokens = 4096, context_tokens = 128000, reasoning_effort = low\n",
+        "  steps:  at most 7 of an answer can call tools\n",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+}
+
+#[test]
+fn an_unverified_connection_to_a_database_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, is_reported) in [
+        ("mysql://tally:s3cret@db.example/book", true),
+        ("mariadb://tally:s3cret@10.0.0.7:3307/book?charset=utf8mb4", true),
+        ("mysql://tally:s3cret@db.example/book?ssl-mode=VERIFY_IDENTITY", false),
+        ("mysql://tally:s3cret@db.example/book?charset=utf8mb4&sslmode=preferred", false),
+        ("mysql://tally:s3cret@localhost/book", false),
+        ("mysql://tally:s3cret@127.0.0.1:3306/book", false),
+        ("mysql://tally:s3cret@[::1]/book", false),
+        ("sqlite://tallybook.db", false),
+    ] {
+        let said = said(&check(folder.path()).env("DATABASE_URL", url).output().unwrap());
+        assert_eq!(said.contains("does not verify the server's certificate"), is_reported, "{url}: {said}");
+        assert_eq!(said.contains("Append ?ssl-mode=VERIFY_IDENTITY"), is_reported, "{url}: {said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+}
+
+#[test]
+fn a_providers_key_is_not_for_another_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |url: &str| {
+        let mut command = check(folder.path());
+        command.env("OPENAI_API_KEY", KEY).env("LLM_BASE_URL", url);
+        command
+    };
+    let said_elsewhere = said(&at("http://127.0.0.1:1/v1").output().unwrap());
+    assert!(said_elsewhere.contains("at http://127.0.0.1:1/v1, without an API key"), "{said_elsewhere}");
+    assert!(said_elsewhere.contains("OPENAI_API_KEY is not sent to LLM_BASE_URL"), "{said_elsewhere}");
+    assert!(said_elsewhere.contains("set LLM_API_KEY"), "{said_elsewhere}");
+    for command in [
+        &mut at("https://api.openai.com/v1"),
+        at("http://127.0.0.1:1/v1").env("LLM_API_KEY", "sk-another-key"),
+        at("http://127.0.0.1:1/v1").env("LLM_API_KEY", "sk-another-key").env("LLM_PROVIDER", "openai"),
+    ] {
+        let said = said(&command.output().unwrap());
+        assert!(said.contains(", with an API key") && !said.contains("is not sent"), "{said}");
+    }
+}
+
+#[test]
 fn environment_variables_are_defaults_for_all_models() {
     let folder = tempfile::tempdir().unwrap();
     let models = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n\n[[models]]\nname = \"B\"\nprovider = \"ollama\"\n\
@@ -103,8 +167,8 @@ fn environment_variables_are_defaults_for_all_models() {
     let output = check(folder.path()).env("LLM_TOOL_MODE", "prompt").env("LLM_MODEL", "other").output().unwrap();
     let said = said(&output);
     for words in [
-        "A (default): ollama qwen3, without an API key, tools in the prompt\n",
-        "B: ollama small, without an API key, tools native\n",
+        "A (default): ollama qwen3, without an API key, tools in the prompt, max_tokens = 4096",
+        "B: ollama small, without an API key, tools native, max_tokens = 4096",
         "LLM_MODEL has no effect because tallybook.toml lists the models.",
     ] {
         assert!(said.contains(words), "{words} is not in {said}");

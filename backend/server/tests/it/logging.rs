@@ -40,6 +40,44 @@ impl Logged {
     }
 }
 
+/// The log has all causes why a tool server is unreachable, once, and nothing of the client library. Users see neither
+/// addresses nor causes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_has_the_causes_of_a_failing_tool_server() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let (log, servers) = (folder.path().join("log"), folder.path().join("servers"));
+    let entry = json!({ "mcpServers": { "docs": { "url": "http://127.0.0.1:1/mcp" } } });
+    std::fs::write(&servers, entry.to_string()).unwrap();
+    let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
+    let app = TestApp::launch_command(&engine, command.env("MCP_SERVERS_FILE", &servers));
+    let log = || std::fs::read_to_string(&log).unwrap();
+    eventually("the failure is logged", async || log().contains("a tool server is unavailable")).await;
+    let causes = "the server is unreachable: client error (Connect): tcp connect error: Connection refused";
+    assert!(log().contains(causes), "{}", log());
+    assert!(!log().contains("rmcp") && !log().contains("ERROR"), "{}", log());
+    let told = app.get_json("/api/tools").await["servers"][0]["error"].clone();
+    assert!(told.as_str().unwrap().starts_with(causes), "{told}");
+}
+
+/// The server is meant to be not ready while it shuts down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_planned_shutdown_logs_no_error() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let server = Logged::start(&engine, &model, "info");
+    let conversation = server.app.create_conversation().await;
+    let gate = model.reply_gated([text("Long ")], [text("enough.")]);
+    let mut turn = server.app.send(&conversation, "How long?").await;
+    turn.until("content_delta").await;
+    server.app.process().signal("TERM");
+    eventually("the server is stopping", async || server.app.get("/readyz").await.status() == 503).await;
+    assert_eq!(server.app.get("/readyz").await.status(), 503);
+    gate.open();
+    turn.all().await;
+    let log = server.log();
+    assert!(log.contains("shutting down") && !log.contains("ERROR"), "{log}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_file_is_plain_and_omits_client_errors() {
     let model = MockLlm::start().await.unwrap();

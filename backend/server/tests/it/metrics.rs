@@ -1,12 +1,17 @@
 //! Metrics for monitoring.
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tallybook::http::MetricsToken;
 use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
 use tallybook_protocol::Prices;
 
-use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
+use crate::{
+    accounts::kit::with_admin,
+    support::{Engine, TestApp, eventually, execute, on_every_engine},
+};
 
 /// Returns the metrics. Fails unless they contain all of `lines`.
 async fn assert_reported(app: &TestApp, lines: &[&str]) -> String {
@@ -15,6 +20,51 @@ async fn assert_reported(app: &TestApp, lines: &[&str]) -> String {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
     metrics
+}
+
+/// Monitoring reads the metrics with a token that opens nothing else, at the address of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_opens_only_the_metrics_at_any_host() {
+    const TOKEN: &str = "a-token-for-monitoring";
+    let model = MockLlm::start().await.unwrap();
+    for with_accounts in [true, false] {
+        let engine = Engine::sqlite();
+        if with_accounts {
+            with_admin(&engine).await;
+        }
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_settings(|settings| {
+                settings.metrics_token = Some(MetricsToken::new(TOKEN).unwrap());
+                settings.accounts.required = with_accounts;
+            })
+            .spawn()
+            .await;
+        let ask = async |path: &str, token: &str| {
+            let request = app.client.get(app.url(path)).header("host", "10.1.2.3:3000");
+            let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+            request.send().await.unwrap()
+        };
+        let read = ask("/metrics", TOKEN).await;
+        assert_eq!(read.status(), StatusCode::OK, "{with_accounts}");
+        assert!(read.text().await.unwrap().contains("tallybook_turns_started_total"));
+        for wrong in ["", "a-token-for-monitorinG", "a-token-for-monitoring-"] {
+            assert_eq!(ask("/metrics", wrong).await.status(), StatusCode::UNAUTHORIZED, "{with_accounts} {wrong}");
+        }
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(ask(path, "").await.status(), StatusCode::OK, "{path}");
+        }
+        for path in ["/api/models", "/v1/models", "/"] {
+            assert_eq!(ask(path, TOKEN).await.status(), StatusCode::FORBIDDEN, "{path}");
+        }
+        let elsewhere = app.client.get(app.url("/api/me")).bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(elsewhere.status() == StatusCode::UNAUTHORIZED, with_accounts);
+    }
+    // Without a credential, a page of another site must not reach the metrics by a name of its own.
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let foreign = app.client.get(app.url("/metrics")).header("host", "evil.example").send().await.unwrap();
+    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
+    assert_eq!(app.get("/metrics").await.status(), StatusCode::OK);
 }
 
 on_every_engine! {

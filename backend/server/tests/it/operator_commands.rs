@@ -1,7 +1,11 @@
 //! Operators' commands in a terminal: backup, restore, consistency check, and accounts.
 
-use std::process::{Command, Output};
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
 
+use sqlx::{SqlitePool, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
@@ -49,7 +53,7 @@ async fn a_backup_of_a_running_server_can_be_restored() {
     std::fs::write(&nothing, "This file is not a database, but it is so long that its size alone does not show that.")
         .unwrap();
     let (is_done, words) = said(&admin(&engine, &model, &["restore", nothing.to_str().unwrap()]));
-    assert!(!is_done && words.contains("is not an SQLite database"), "{words}");
+    assert!(!is_done && words.contains("it is not an SQLite database"), "{words}");
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await, ["After?", "Before?"], "a restore that fails changes nothing");
     app.kill();
@@ -63,6 +67,107 @@ async fn a_backup_of_a_running_server_can_be_restored() {
     assert!(said(&admin(&engine, &model, &["restore", &kept])).0);
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await.len(), 2);
+}
+
+/// Returns the versions of a database's migrations, the oldest first.
+async fn versions(file: &Path) -> Vec<i64> {
+    let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(file).read_only(true)).await.unwrap();
+    let versions = sqlx::query_scalar("SELECT version FROM _sqlx_migrations ORDER BY version").fetch_all(&pool).await;
+    pool.close().await;
+    versions.unwrap()
+}
+
+/// Runs a statement on a database file.
+async fn run(file: &Path, sql: &'static str) {
+    let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(file)).await.unwrap();
+    sqlx::raw_sql(sql).execute(&pool).await.unwrap();
+    pool.close().await;
+}
+
+/// A backup before an upgrade must be of the old version, and the program may turn out to be the wrong one.
+#[tokio::test]
+async fn a_backup_does_not_change_the_database() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let file = Path::new(engine.url.strip_prefix("sqlite://").unwrap());
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let mut migrations = sqlx::migrate!("../../migrations/sqlite");
+    migrations.migrations.to_mut().retain(|migration| migration.version <= 20);
+    let pool =
+        SqlitePool::connect_with(SqliteConnectOptions::new().filename(file).create_if_missing(true)).await.unwrap();
+    migrations.run(&pool).await.unwrap();
+    pool.close().await;
+    let before = std::fs::read(file).unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.db");
+    let (is_done, words) = said(&admin(&engine, &model, &["backup", copy.to_str().unwrap()]));
+    assert!(is_done, "{words}");
+    assert!(std::fs::read(file).unwrap() == before, "the file is changed");
+    assert_eq!(versions(&copy).await.last(), Some(&20));
+
+    run(file, "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)").await;
+    let later = folder.path().join("later.db");
+    let (is_done, words) = said(&admin(&engine, &model, &["backup", later.to_str().unwrap()]));
+    assert!(!is_done && words.contains("the database is newer than this program"), "{words}");
+    assert!(!later.exists());
+}
+
+/// Every refused restore says what is wrong with the file, and changes nothing.
+#[tokio::test]
+async fn a_refused_restore_says_why() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let database = engine.url.strip_prefix("sqlite://").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let app = TestApp::launch(&engine, &model);
+    for _ in 0..3 {
+        ask(&app, &model, "Before?").await;
+    }
+    let good = path("good.db");
+    assert!(said(&admin(&engine, &model, &["backup", good.to_str().unwrap()])).0);
+    app.kill();
+    let whole = std::fs::read(&good).unwrap();
+    std::fs::write(path("short.db"), &whole[..whole.len() / 2]).unwrap();
+    let mut corrupt = whole.clone();
+    let middle = corrupt.len() / 2;
+    corrupt[4096..middle].fill(0xa5);
+    std::fs::write(path("corrupt.db"), &corrupt).unwrap();
+    std::fs::write(path("empty.db"), b"").unwrap();
+    std::fs::write(path("text.db"), "This is a note, and not a database. ".repeat(100)).unwrap();
+    std::fs::create_dir(path("folder.db")).unwrap();
+    std::fs::write(path("without.db"), b"").unwrap();
+    run(&path("without.db"), "CREATE TABLE notes (id INTEGER); DROP TABLE notes").await;
+    std::fs::write(path("other.db"), b"").unwrap();
+    run(&path("other.db"), "CREATE TABLE notes (id INTEGER)").await;
+    std::fs::write(path("newer.db"), &whole).unwrap();
+    run(&path("newer.db"), "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)").await;
+
+    let before = std::fs::read_dir(Path::new(database).parent().unwrap()).unwrap().count();
+    for (name, expected) in [
+        ("missing.db", "cannot read the backup"),
+        ("folder.db", "cannot read the backup"),
+        ("empty.db", "is not a backup of Tallybook: it is empty."),
+        ("text.db", "is not a backup of Tallybook: it is not an SQLite database."),
+        ("without.db", "is not a backup of Tallybook: it has no tables."),
+        ("other.db", "is not a backup of Tallybook: it belongs to another program, and contains notes."),
+        ("short.db", " is damaged: "),
+        ("corrupt.db", " is damaged: "),
+        ("newer.db", "the database is newer than this program"),
+    ] {
+        let (is_done, words) = said(&admin(&engine, &model, &["restore", path(name).to_str().unwrap()]));
+        assert!(!is_done && words.contains(expected), "{name}: {words}");
+        assert!(words.contains(name) && words.trim_end().ends_with("is unchanged."), "{name}: {words}");
+        assert!(!words.contains(".restoring"), "{name}: {words}");
+    }
+    let (is_done, words) = said(&admin(&engine, &model, &["restore", database]));
+    assert!(!is_done && words.contains("is the database itself, not a backup of it"), "{words}");
+    assert_eq!(
+        std::fs::read_dir(Path::new(database).parent().unwrap()).unwrap().count(),
+        before,
+        "no file is left over"
+    );
+    let app = TestApp::launch(&engine, &model);
+    assert_eq!(titles(&app).await.len(), 3);
 }
 
 /// A command in the wrong folder must not create an empty database and report that all is well.

@@ -182,7 +182,7 @@ async fn purged_texts_are_gone_from_the_files() {
 }
 
 /// Functions and constants of the store with statements that need not contain `deleted_at`, and the reason.
-const EXEMPT: [(&str, &[&str]); 4] = [
+const EXEMPT: [(&str, &[&str]); 5] = [
     (
         "the row was found or claimed before",
         &[
@@ -204,6 +204,10 @@ const EXEMPT: [(&str, &[&str]); 4] = [
     (
         "usage still counts after a conversation is deleted",
         &["usage::COUNT_RUNNING", "usage::COUNT_BEGUN", "usage::COUNT_TOKENS", "usage::list_by_purpose"],
+    ),
+    (
+        "an erasure includes deleted conversations",
+        &["erasure::find_conversation", "erasure::request_stops", "erasure::count_running"],
     ),
     ("all abandoned turns are closed", &["turns::list_abandoned_turns"]),
     (

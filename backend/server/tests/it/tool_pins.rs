@@ -75,6 +75,55 @@ on_every_engine! {
         assert_eq!(echo(&app).await["risk"], "low");
     }
 
+    /// The operator trusted the definition that was there, not the one that the server has now.
+    async fn a_changed_tool_of_a_trusted_server_needs_approval(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let entry = json!({ "url": mock.url(), "risk": "low", "pin": "warn" });
+        let app = connected_with(&engine, &model, entry).await;
+        let conversation = app.create_conversation().await;
+        let ask = async || {
+            model.reply([tool_call("mock__echo", r#"{"text":"x"}"#)]);
+            model.reply([text("Said.")]);
+            let events = app.send(&conversation, "Echo").await.all().await;
+            end_of(&events).status
+        };
+        let calls = || mock.seen().iter().filter(|seen| *seen == "tools/call echo").count();
+        assert_eq!((ask().await, calls()), (MessageStatus::Complete, 1));
+        mock.describe_first_tool("Sends a text to all users.");
+        mock.notify_of_change();
+        eventually("the change is noticed", async || echo(&app).await["changed"] != Value::Null).await;
+        assert_eq!(echo(&app).await["risk"], "high");
+        assert_eq!((ask().await, calls()), (MessageStatus::AwaitingApproval, 1));
+
+        let waiting = rows!(app, (i64,), "SELECT id FROM tool_calls WHERE status = 'awaiting_approval'").remove(0);
+        let decision = format!("/api/tool-calls/{}/decision", waiting.0);
+        assert_eq!(app.post(&decision, json!({ "decision": "approve" })).await.status(), StatusCode::OK);
+        eventually("the call runs", async || calls() == 2).await;
+        assert_eq!(accept(&app, "echo", Value::Null).await, StatusCode::NO_CONTENT);
+        assert_eq!(echo(&app).await["risk"], "low");
+    }
+
+    /// A definition is not accepted if the acceptance cannot be recorded.
+    async fn a_definition_is_accepted_and_recorded_together(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let app = connected(&engine, &model, &mock, "warn").await;
+        mock.describe_first_tool("Sends a text to all users.");
+        mock.notify_of_change();
+        eventually("the change is noticed", async || echo(&app).await["changed"] != Value::Null).await;
+        execute!(app, "ALTER TABLE audit_log RENAME TO audit_log_elsewhere");
+        assert_eq!(accept(&app, "echo", Value::Null).await, StatusCode::INTERNAL_SERVER_ERROR);
+        execute!(app, "ALTER TABLE audit_log_elsewhere RENAME TO audit_log");
+        let accepted = "SELECT tool FROM tool_pins WHERE accepted_at IS NOT NULL";
+        assert_eq!(rows!(app, (String,), accepted), []);
+        assert_ne!(echo(&app).await["changed"], Value::Null);
+        assert_eq!(accept(&app, "echo", Value::Null).await, StatusCode::NO_CONTENT);
+        assert_eq!(rows!(app, (String,), accepted), [("echo".to_owned(),)]);
+        let recorded = "SELECT subject FROM audit_log WHERE action = 'tool_accepted'";
+        assert_eq!(rows!(app, (String,), recorded), [("mock/echo".to_owned(),)]);
+    }
+
     async fn a_changed_tool_is_withheld_until_it_is_accepted_if_configured(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();

@@ -98,7 +98,7 @@ async fn start(
         engine.run(format!("GRANT ALL ON {}.* TO {user}", engine.name())).await;
         command.env("DATABASE_URL", engine.as_user(&user, DATABASE).url);
     }
-    command.env("RUST_LOG", "trace").env("ACCOUNTS", "on").env("ANTHROPIC_API_KEY", PROVIDER);
+    command.env("RUST_LOG", "trace").env("ACCOUNTS", "on").env("LLM_API_KEY", PROVIDER);
     command
         .env("MCP_SERVERS_FILE", &servers)
         .env("CANARY_TOKEN", VARIABLE)

@@ -3,6 +3,7 @@
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, redirect::Policy};
 use serde_json::{Value, json};
 use tallybook_accounts::{Accounts, AccountsSettings, Password};
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, TestApp};
@@ -29,6 +30,12 @@ pub(crate) struct Who {
     pub(crate) key: Option<String>,
 }
 
+/// Creates the admin in the engine's database.
+pub(crate) async fn with_admin(engine: &Engine) {
+    let accounts = Accounts::new(engine.database().await, required());
+    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.expect("the first admin");
+}
+
 /// A server with accounts.
 pub(crate) struct Team {
     pub(crate) app: TestApp,
@@ -43,8 +50,7 @@ impl Team {
     }
 
     pub(crate) async fn start_with(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
-        let accounts = Accounts::new(engine.database().await, settings.clone());
-        accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.expect("the first admin");
+        with_admin(engine).await;
         Self::join(engine, model, settings).await
     }
 
@@ -54,6 +60,13 @@ impl Team {
             TestApp::builder(engine).with_mock(model).with_accounts(settings).spawn_with_setup_link().await;
         assert_eq!(link, None, "there is an admin");
         Self::of(app)
+    }
+
+    /// Starts a server with limits per user, and with the built-in tools, on a database that already has an admin.
+    pub(crate) async fn join_limited(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Self {
+        let tools = tallybook_tools::builtin().expect("the built-in tools");
+        let app = TestApp::builder(engine).with_mock(model).with_tools(tools).with_accounts(required());
+        Self::of(app.with_user_limits(limits).spawn().await)
     }
 
     pub(crate) fn of(app: TestApp) -> Self {
@@ -138,6 +151,12 @@ impl Team {
     pub(crate) async fn conversation(&self, who: &Who) -> String {
         let made = self.json(who, Method::POST, "/api/conversations", json!({}), 201).await;
         made["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// Sends a message, and returns the response without waiting for the answer.
+    pub(crate) async fn post_message(&self, who: &Who, conversation: &str) -> Response {
+        let path = format!("/api/conversations/{conversation}/messages");
+        self.send(who, Method::POST, &path, json!({"content": "Go?"})).await
     }
 
     /// Sends a message and waits for the end of its answer.

@@ -3,33 +3,18 @@
 use futures_util::future::join_all;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook_accounts::{Accounts, Password};
 use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, TestApp, execute, on_every_engine, rows};
+use super::kit::{ADMIN, Team, Who, with_admin};
+use crate::support::{Engine, execute, on_every_engine, rows};
 
 /// Starts a server with an admin, and signs the admin in.
 async fn start(engine: &Engine, model: &MockLlm, limits: UserLimits) -> (Team, Who) {
-    let accounts = Accounts::new(engine.database().await, required());
-    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-    let team = join(engine, model, limits).await;
+    with_admin(engine).await;
+    let team = Team::join_limited(engine, model, limits).await;
     let admin = team.sign_in(ADMIN).await;
     (team, admin)
-}
-
-async fn join(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Team {
-    let tools = tallybook_tools::builtin().unwrap();
-    Team::of(
-        TestApp::builder(engine)
-            .with_mock(model)
-            .with_tools(tools)
-            .with_accounts(required())
-            .with_user_limits(limits)
-            .spawn()
-            .await,
-    )
 }
 
 fn per_minute(messages_per_minute: u32) -> UserLimits {
@@ -49,11 +34,6 @@ async fn complete(team: &Team, program: &Who, route: &str, model: &str, content:
     let request = team.request(program, Method::POST, route).json(&body);
     let request = if let Some(task) = task { request.header("x-tallybook-task", task) } else { request };
     request.send().await.unwrap()
-}
-
-async fn send(team: &Team, who: &Who, conversation: &str) -> Response {
-    let path = format!("/api/conversations/{conversation}/messages");
-    team.send(who, Method::POST, &path, json!({"content": "Go?"})).await
 }
 
 async fn assert_too_many(response: Response) {
@@ -79,7 +59,7 @@ on_every_engine! {
             assert_too_many(complete(&team, &program, route, "test-model:plain", "A title?", None).await).await;
         }
         let conversation = team.conversation(&admin).await;
-        assert_too_many(send(&team, &admin, &conversation).await).await;
+        assert_too_many(team.post_message(&admin, &conversation).await).await;
     }
 
     /// A background task counts as a quarter of a message. So tasks are not free, but leave room for messages.
@@ -128,7 +108,7 @@ on_every_engine! {
             conversations.push(team.conversation(&admin).await);
         }
         let gate = model.reply_late([text("Yes.")]);
-        let answers = join_all(conversations.iter().map(|uuid| send(&team, &admin, uuid))).await;
+        let answers = join_all(conversations.iter().map(|uuid| team.post_message(&admin, uuid))).await;
         let (begun, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status() == StatusCode::OK);
         assert_eq!((begun.len(), refused.len()), (1, 39));
         for answer in refused {
@@ -163,7 +143,7 @@ on_every_engine! {
         let mut answers = Vec::new();
         for conversation in [&first, &second] {
             let gate = model.reply_late([tool_call("add", r#"{"a":1,"b":2}"#)]);
-            let answer = send(&team, &admin, conversation).await;
+            let answer = team.post_message(&admin, conversation).await;
             gate.reached().await;
             answers.push((answer, gate));
         }
@@ -187,14 +167,15 @@ async fn replicas_share_reservations() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let (one, admin) = start(&engine, &model, per_day(1)).await;
-        let two = join(&engine, &model, per_day(1)).await;
+        let two = Team::join_limited(&engine, &model, per_day(1)).await;
         let mut conversations = Vec::new();
         for _ in 0..10 {
             conversations.push(one.conversation(&admin).await);
         }
         let gate = model.reply_late([text("Yes.")]);
         let sent = conversations.iter().enumerate();
-        let sent = sent.map(|(number, uuid)| send(if number.is_multiple_of(2) { &one } else { &two }, &admin, uuid));
+        let sent =
+            sent.map(|(number, uuid)| if number.is_multiple_of(2) { &one } else { &two }.post_message(&admin, uuid));
         let (begun, refused): (Vec<_>, Vec<_>) =
             join_all(sent).await.into_iter().partition(|answer| answer.status() == StatusCode::OK);
         assert_eq!((begun.len(), refused.len()), (1, 9));

@@ -3,36 +3,11 @@
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook_accounts::{Accounts, Password};
 use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text};
 
-use super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
-
-async fn start(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Team {
-    let tools = tallybook_tools::builtin().unwrap();
-    Team::of(
-        TestApp::builder(engine)
-            .with_mock(model)
-            .with_tools(tools)
-            .with_accounts(required())
-            .with_user_limits(limits)
-            .spawn()
-            .await,
-    )
-}
-
-/// Creates an admin in the engine's database.
-async fn with_admin(engine: &Engine) {
-    let accounts = Accounts::new(engine.database().await, required());
-    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-}
-
-async fn send(team: &Team, who: &Who, conversation: &str) -> Response {
-    let path = format!("/api/conversations/{conversation}/messages");
-    team.send(who, Method::POST, &path, json!({"content": "Go?"})).await
-}
+use super::kit::{ADMIN, Team, Who, with_admin};
+use crate::support::{Engine, eventually, on_every_engine, rows};
 
 /// Fails unless this limit refused the request, with a `Retry-After` in this range, in seconds.
 async fn assert_refused(response: Response, kind: &str, waits: std::ops::RangeInclusive<u64>) {
@@ -54,7 +29,7 @@ async fn starting_a_turn_updates_the_users_row() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
+        let team = Team::join_limited(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let conversation = team.conversation(&admin).await;
         engine.run("CREATE TABLE changes (person BIGINT, generation INT)".to_owned()).await;
@@ -76,7 +51,7 @@ on_every_engine! {
     async fn concurrent_turns_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
+        let team = Team::join_limited(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, _) = team.person(&admin, "ann").await;
         let mut conversations = Vec::new();
@@ -85,7 +60,7 @@ on_every_engine! {
         }
         assert_eq!(limits_of(&team, &ann).await, json!({"turns": {"limit": 2, "left": 2}}));
         let gates: Vec<_> = (0..2).map(|_| model.reply_late([text("Yes.")])).collect();
-        let answers = futures_util::future::join_all(conversations.iter().map(|uuid| send(&team, &ann, uuid))).await;
+        let answers = futures_util::future::join_all(conversations.iter().map(|uuid| team.post_message(&ann, uuid))).await;
         let (begun, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status() == StatusCode::OK);
         assert_eq!((begun.len(), refused.len()), (2, 3));
         for answer in refused {
@@ -116,7 +91,7 @@ on_every_engine! {
     async fn messages_and_tokens_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, UserLimits { messages_per_minute: 3, ..UserLimits::default() }).await;
+        let team = Team::join_limited(&engine, &model, UserLimits { messages_per_minute: 3, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, _) = team.person(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
@@ -134,7 +109,7 @@ on_every_engine! {
         team.send(&ann, Method::POST, &again, json!({})).await.text().await.unwrap();
         assert_refused(team.send(&ann, Method::POST, &again, json!({})).await, "/problems/too-many-messages", 1..=60).await;
         let new = team.conversation(&ann).await;
-        assert_refused(send(&team, &ann, &new).await, "/problems/too-many-messages", 1..=60).await;
+        assert_refused(team.post_message(&ann, &new).await, "/problems/too-many-messages", 1..=60).await;
         let joined = team.send(&ann, Method::POST, &format!("{path}/messages"), body).await;
         assert_eq!(joined.status(), StatusCode::OK, "a message that was already sent does not count again");
         let others = team.conversation(&admin).await;
@@ -143,9 +118,9 @@ on_every_engine! {
         team.app.shut_down().await;
 
         // All this usage also counts for a server that starts later.
-        let team = start(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
+        let team = Team::join_limited(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
         let ann = team.sign_in("ann").await;
-        assert_refused(send(&team, &ann, &new).await, "/problems/too-many-tokens", 3600..=86_400).await;
+        assert_refused(team.post_message(&ann, &new).await, "/problems/too-many-tokens", 3600..=86_400).await;
         assert_eq!(limits_of(&team, &ann).await, json!({"tokens_per_day": {"limit": 1, "left": 0}}));
     }
 }
@@ -156,7 +131,8 @@ async fn api_clients_share_their_users_limits() {
     let engine = Engine::sqlite();
     let model = MockLlm::start().await.unwrap();
     with_admin(&engine).await;
-    let team = start(&engine, &model, UserLimits { messages_per_minute: 1, ..UserLimits::default() }).await;
+    let team =
+        Team::join_limited(&engine, &model, UserLimits { messages_per_minute: 1, ..UserLimits::default() }).await;
     let admin = team.sign_in(ADMIN).await;
     let program = team.program(&admin).await;
     let body = json!({"messages": [{"role": "user", "content": "Go?"}]});
@@ -180,7 +156,7 @@ on_every_engine! {
     async fn direct_model_calls_count_against_the_token_limit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
+        let team = Team::join_limited(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let program = team.program(&admin).await;
         let body = json!({"model": "test-model:plain", "messages": [{"role": "user", "content": "A title?"}]});
@@ -206,7 +182,8 @@ async fn replicas_share_the_limits() {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let limits = UserLimits { turns: 2, messages_per_minute: 3, ..UserLimits::default() };
-        let (one, two) = (start(&engine, &model, limits).await, start(&engine, &model, limits).await);
+        let (one, two) =
+            (Team::join_limited(&engine, &model, limits).await, Team::join_limited(&engine, &model, limits).await);
         let who = one.sign_in(ADMIN).await;
         let mut conversations = Vec::new();
         for _ in 0..8 {
@@ -216,7 +193,7 @@ async fn replicas_share_the_limits() {
         let sent = conversations
             .iter()
             .enumerate()
-            .map(|(number, uuid)| send(if number % 2 == 0 { &one } else { &two }, &who, uuid));
+            .map(|(number, uuid)| if number % 2 == 0 { &one } else { &two }.post_message(&who, uuid));
         let (begun, refused): (Vec<_>, Vec<_>) = futures_util::future::join_all(sent)
             .await
             .into_iter()
@@ -230,6 +207,6 @@ async fn replicas_share_the_limits() {
         }
         model.reply([text("The third.")]);
         two.ask(&who, &conversations[0], "Go?").await;
-        assert_refused(send(&one, &who, &conversations[1]).await, "/problems/too-many-messages", 1..=60).await;
+        assert_refused(one.post_message(&who, &conversations[1]).await, "/problems/too-many-messages", 1..=60).await;
     }
 }

@@ -3,7 +3,7 @@
 //! - Access: permissions (`rights`), sign-in and attacks on it (`sign_in`, `unauthenticated`, and with an identity
 //!   provider `openid`), API keys (`keys`, `programs`), streams of users whose access is revoked (`streams`).
 //! - Accounts: their creation (`links`), names and passwords (`user_names`), the user's own account (`me`), admins'
-//!   changes of it (`changes`), deletion (`deletion`).
+//!   changes of it (`changes`), deletion (`deletion`), erasure (`erasure`).
 //! - Limits: per user (`limits`, `limit_bypasses`), and under concurrent requests (`races`).
 //! - Data: shared conversations (`sharing`), secrets (`canaries`), and the tool history for admins (`tool_history`).
 
@@ -12,6 +12,7 @@ mod admin_changes;
 mod canaries;
 mod concurrent_limits;
 mod deletion;
+mod erasure;
 mod keys;
 pub(crate) mod kit;
 mod limit_bypasses;

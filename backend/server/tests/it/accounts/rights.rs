@@ -183,6 +183,19 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
     assert_eq!(error(&ann).await, plain);
 }
 
+/// The page offers the acceptance of a changed tool only to users who may accept it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_admins_in_a_session_are_offered_to_accept_tools() {
+    let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
+    let admin = team.sign_in(ADMIN).await;
+    let (ann, _) = team.person(&admin, "ann").await;
+    let key = team.program(&admin).await;
+    for (who, can_accept) in [(&admin, true), (&ann, false), (&key, false)] {
+        let tools = team.json(who, Method::GET, "/api/tools", Value::Null, 200).await;
+        assert_eq!(tools["can_accept"], can_accept);
+    }
+}
+
 on_every_engine! {
     async fn every_caller_gets_the_expected_status(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

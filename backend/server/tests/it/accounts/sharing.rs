@@ -129,6 +129,8 @@ on_every_engine! {
         team.json(&other, Method::DELETE, &address, Value::Null, 404).await;
         team.json(&owner, Method::DELETE, &address, Value::Null, 204).await;
         assert_eq!(seen_by_all(&team, &plain).await.0, StatusCode::NOT_FOUND);
+        let revoked = rows!(team.app, (i64, i64, String), "SELECT actor_id, user_id, subject FROM audit_log WHERE action = 'share_revoked'");
+        assert_eq!(revoked, [(owner_id, owner_id, uuid)]);
 
         // Links stop working when their conversation is deleted, or when their owner is deactivated.
         let second = team.conversation(&other).await;

@@ -45,6 +45,19 @@ on_every_engine! {
         }
     }
 
+    async fn ending_a_session_is_recorded(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let (first, second) = (team.sign_in(ADMIN).await, team.sign_in(ADMIN).await);
+        let list = team.json(&first, Method::GET, "/api/sessions", Value::Null, 200).await;
+        let other = list["items"].as_array().unwrap().iter().find(|session| session["current"] == false).unwrap();
+        let path = format!("/api/sessions/{}", other["id"]);
+        team.json(&first, Method::DELETE, &path, Value::Null, 204).await;
+        assert_eq!(team.get(&second, "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
+        team.json(&first, Method::DELETE, &path, Value::Null, 404).await;
+        let recorded = "SELECT actor_id, user_id, subject FROM audit_log WHERE action = 'session_ended'";
+        assert_eq!(rows!(team.app, (i64, i64, String), recorded), [(1, 1, "127.0.0.1".to_owned())]);
+    }
+
     /// A new session gets neither a planted cookie nor the previous session's cookie.
     async fn a_session_has_a_new_id_at_each_sign_in(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;

@@ -56,6 +56,7 @@ fn settings(engine: &Engine) -> Settings {
         port: 0,
         allowed_hosts: Vec::new(),
         public_url: None,
+        metrics_token: None,
         accounts: AccountsSettings::default(),
         http_limits: http::Limits::default(),
         tool_history_page_time: Duration::from_secs(1),

@@ -39,6 +39,8 @@ impl Program {
             .env("PORT", "0")
             .env("DATABASE_URL", &engine.url)
             .env("ANTHROPIC_API_KEY", "sk-test-secret")
+            // The mock is not at the provider's own host, so it does not get the provider's own key.
+            .env("LLM_API_KEY", "sk-test-secret")
             .env("LLM_BASE_URL", model.url())
             .env("LLM_TITLES", "false")
             .env("TURN_LEASE_SECS", "1");

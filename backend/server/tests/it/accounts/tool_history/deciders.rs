@@ -7,9 +7,8 @@ use sqlx::{AssertSqlSafe, migrate::Migrator};
 use tallybook_mock_llm::MockLlm;
 
 use super::{
-    super::kit::{ADMIN, Team, Who, required},
-    decisions::{Orders, decide, section},
-    kit::{Call, page, run, say_why, start, with_admin, write_call, write_turn},
+    super::kit::{ADMIN, Team, Who, required, with_admin},
+    kit::{Call, Orders, decide, page, run, say_why, section, start, write_call, write_turn},
 };
 use crate::support::{Engine, TestApp, execute, on_every_engine, rows};
 

@@ -1,12 +1,17 @@
-//! Writes calls to the database directly, without the server, and reads pages of the tool history.
+//! Writes calls to the database directly, without the server, reads pages of the tool history, and decides on calls of
+//! a tool that needs approval.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, Response, StatusCode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 use sqlx::{Encode, QueryBuilder, Type};
-use tallybook_accounts::{Accounts, Password};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput};
 
-use super::super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, Pool};
+use super::super::kit::{Team, Who};
+use crate::support::{Pool, rows};
 
 /// Returns the time of a test's first calls, a fixed time.
 pub(crate) fn start() -> DateTime<Utc> {
@@ -126,12 +131,6 @@ pub(crate) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
     );
 }
 
-/// Creates the admin of a server before the server starts.
-pub(crate) async fn with_admin(engine: &Engine) {
-    let accounts = Accounts::new(engine.database().await, required());
-    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-}
-
 /// Returns `true` if a page loads the tool history's own script, and has no other script.
 pub(crate) fn runs_ours_alone(page: &str) -> bool {
     let ours = "<script type=\"module\" src=\"/admin/book.js\"></script>";
@@ -215,4 +214,42 @@ pub(crate) async fn fill_in(team: &Team, who: &Who, address: &str, field: &str, 
     let body = url::form_urlencoded::Serializer::new(String::new()).append_pair(field, value).finish();
     let request = team.request(who, Method::POST, address).body(body);
     request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Dish {
+    dish: String,
+}
+
+/// A tool that changes something, so its calls need approval.
+pub(crate) struct Orders;
+
+impl Tool for Orders {
+    type Args = Dish;
+    const NAME: &'static str = "order";
+    const DESCRIPTION: &'static str = "Orders a dish.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, Dish { dish }: Dish) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("ordered {dish}")))
+    }
+}
+
+/// Makes the model call `order`, decides on the call, and returns the call's id.
+pub(crate) async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Value) -> i64 {
+    let conversation = team.conversation(who).await;
+    model.reply([tool_call("order", r#"{"dish":"<b>pizza</b>"}"#)]);
+    team.ask(who, &conversation, "I am hungry").await;
+    let id = rows!(team.app, (i64,), "SELECT id FROM tool_calls WHERE status = 'awaiting_approval'")[0].0;
+    model.reply([text("Very well.")]);
+    let decided = team.send(who, Method::POST, &format!("/api/tool-calls/{id}/decision"), decision).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    assert!(decided.text().await.unwrap().contains("event: message_end"));
+    id
+}
+
+/// Returns a section of a page, by the beginning of its heading.
+pub(crate) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let rest = page.split(&format!("<h2>{heading}")).nth(1).unwrap_or_else(|| panic!("{heading} in {page}"));
+    rest.split("</section>").next().unwrap()
 }

@@ -10,8 +10,8 @@ use tallybook_mock_mcp::MockMcp;
 use tallybook_tools::{Risk, Secrets, Tool, ToolError, ToolOutput};
 
 use super::{
-    super::kit::{ADMIN, Team, Who, required},
-    kit::{Call, fill_in, page, runs_ours_alone, say_why, with_admin, write_call, write_turn},
+    super::kit::{ADMIN, Team, Who, required, with_admin},
+    kit::{Call, fill_in, page, runs_ours_alone, say_why, write_call, write_turn},
 };
 use crate::{
     secrets::assert_not_kept,
