@@ -38,7 +38,7 @@ use crate::{
     },
     goal::element_id,
     language::{Language, use_language},
-    message::{ACTION_WHEN_IDLE, Clocks, Copied, Live, Slot, Stretches, View, WayOn, write_html},
+    message::{ACTION_WHEN_IDLE, Clocks, Copied, Live, Slot, Stretches, View, WayOn, render, write_html},
     models::Models,
     reactive::{effect, memo},
     transcript::{Entry, ItemKey, Toggles},
@@ -276,12 +276,12 @@ impl Placed {
         if self.drawn.is_none() {
             self.adopt(message, &entry, &live);
         }
-        let nodes = view.render();
+        let nodes = render(view);
         let is_done = self.drawn.as_mut().is_some_and(|drawn| drawn.update_to(nodes).is_ok());
         if !is_done {
             // Other code, such as a translation extension, has moved the nodes.
             self.begin_again();
-            let nodes = view.render();
+            let nodes = render(view);
             let _ = self.drawn.as_mut().map(|drawn| drawn.update_to(nodes));
         }
         self.draw_prose(view);
@@ -296,7 +296,7 @@ impl Placed {
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live { has_local_time: false, clocks: Clocks::default(), is_edited: false, ..live.clone() };
         let view = View { id: message.id, entry, text: message.text, live: Some(&sent) };
-        self.drawn = adopt(&view.render(), &self.article);
+        self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {
             return self.begin_again();
         }

@@ -5,9 +5,9 @@ use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
 
 use super::{
-    Clock, Slot, View,
-    parts::{announced, element, icon, opener, paragraph, slot, span, span_of_time, spinner},
-    printed,
+    clocks::Clock,
+    parts::{Slot, announced, element, icon, opener, paragraph, slot, span, span_of_time, spinner},
+    view::View,
 };
 use crate::{
     components::{icon::Icon, tally_marks::tally},
@@ -35,7 +35,7 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
     // Each call that runs announces itself.
     let run = element("div").with("class", "tools").with("aria-live", "off");
     if view.is_printed() {
-        return run.with_children(items.into_iter().map(|item| printed::item(item).into()).collect());
+        return run.with_children(items.into_iter().map(|item| printed_place(item).into()).collect());
     }
     let mut items = items.iter();
     // The items of a group follow its line.
@@ -49,6 +49,16 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
     });
     let rendered = rendered.map(Node::from).collect();
     run.with_children(rendered)
+}
+
+/// Creates the place of a call or reasoning on a page without scripts. It is a slot, so that only one of them at a time is in
+/// memory besides the HTML.
+fn printed_place(item: &Item) -> Element {
+    let class = match item {
+        Item::Call(_) => "tool",
+        Item::Thought(_) => "tool thought",
+    };
+    element("details").with("class", class).with("id", element_id(item.key())).slot()
 }
 
 /// Returns the items with these keys, in the order of the keys. They usually follow each other.

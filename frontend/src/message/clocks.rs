@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tallybook_protocol::{MessageStatus, PlanStepId, ToolCallId, ToolCallStatus};
 
-use super::ending;
 use crate::{
-    transcript::{Entry, Item, ItemKey, StepState},
+    transcript::{Entry, Item, ItemKey, Segment},
     waiting::Waiting,
 };
 
@@ -89,17 +88,21 @@ fn running(entry: &Entry) -> Vec<Clock> {
     let mut clocks: Vec<Clock> = entry.items.iter().filter_map(runs).collect();
     if let Some(step) = entry.step_at_work() {
         clocks.push(Clock::Step(step.step_id));
-        clocks.extend(
-            ending::is_silent(entry, &entry.segments_of(step.step_id)).then_some(Clock::Silence(Some(step.step_id))),
-        );
-    } else if entry.is_streaming() && ending::is_silent(entry, &entry.segments()) {
+        clocks.extend(is_silent(entry, &entry.segments_of(step.step_id)).then_some(Clock::Silence(Some(step.step_id))));
+    } else if entry.is_streaming() && is_silent(entry, &entry.segments()) {
         clocks.push(Clock::Silence(None));
     }
     debug_assert!(entry.plan.is_some() || !clocks.iter().any(|clock| matches!(clock, Clock::Step(_))));
     clocks
 }
 
-/// Returns `true` if a step is being worked on.
-pub(super) fn is_working(state: StepState) -> bool {
-    state == StepState::Working
+/// Returns `true` if nothing shows that an answer is being written, given its pieces so far.
+pub(super) fn is_silent(entry: &Entry, pieces: &[Segment]) -> bool {
+    entry.activity.is_some()
+        || match pieces.last() {
+            Some(Segment::Text(_)) => false,
+            // An item that is not over shows it.
+            Some(Segment::Items(_)) => entry.items.iter().all(Item::is_over),
+            Some(Segment::Plan) | None => true,
+        }
 }

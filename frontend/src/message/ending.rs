@@ -7,13 +7,14 @@ use tallybook_nodes::Element;
 use tallybook_protocol::{MessageStatus, PlanStepId};
 
 use super::{
-    Clock, View,
+    clocks::{Clock, Clocks, is_silent},
     parts::{element, paragraph, span, spinner},
+    view::{View, WayOn},
 };
 use crate::{
     format,
     language::Language,
-    transcript::{Entry, Item, Segment, Tally},
+    transcript::{Entry, Segment, Tally},
     waiting::Waiting,
 };
 
@@ -21,29 +22,6 @@ use crate::{
 const COUNT_AFTER_SECS: u64 = 3;
 /// After this many seconds, the page says that the wait is long.
 pub(crate) const LONG_WAIT_SECS: u64 = 9;
-
-/// What can be done about an answer that is not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WayOn {
-    /// Resume it where it was cut off.
-    Continue,
-    /// Regenerate it: it has no complete step to resume from.
-    Retry,
-    /// Ask for what did not fit.
-    AskForRest,
-}
-
-impl WayOn {
-    /// Returns what can be done about an answer; `None` if it is complete.
-    pub(crate) fn of(entry: &Entry) -> Option<Self> {
-        match () {
-            () if entry.status == MessageStatus::Complete && entry.is_cut_short() => Some(Self::AskForRest),
-            () if !entry.is_cut_off() => None,
-            () if entry.calls().next().is_none() && entry.plan.is_none() => Some(Self::Retry),
-            () => Some(Self::Continue),
-        }
-    }
-}
 
 /// Renders the button for what can be done.
 pub(super) fn way_on_button(way_on: WayOn, text: Language) -> Element {
@@ -58,17 +36,6 @@ pub(super) fn way_on_button(way_on: WayOn, text: Language) -> Element {
         .with("data-testid", name)
         .with("data-action", name)
         .with_text(label)
-}
-
-/// Returns `true` if nothing shows that an answer is being written, given its pieces so far.
-pub(super) fn is_silent(entry: &Entry, pieces: &[Segment]) -> bool {
-    entry.activity.is_some()
-        || match pieces.last() {
-            Some(Segment::Text(_)) => false,
-            // An item that is not over shows it.
-            Some(Segment::Items(_)) => entry.items.iter().all(Item::is_over),
-            Some(Segment::Plan) | None => true,
-        }
 }
 
 /// Renders what is below the text; `None` for an answer that simply ended, or is being written.
@@ -96,7 +63,7 @@ pub(super) fn silence(view: View<'_>, step: Option<PlanStepId>) -> Element {
     // Apart from what is announced: a count that is read out every second would be no help.
     let count = match &waiting {
         Waiting::Provider { seconds, attempt, attempts, .. } => {
-            let waited = clocks.map_or(0, super::clocks::Clocks::waiting_seconds);
+            let waited = clocks.map_or(0, Clocks::waiting_seconds);
             Some(text.retrying(seconds.saturating_sub(waited), *attempt, *attempts))
         }
         Waiting::Call { bytes, .. } => Some(format::size(text, *bytes)),

@@ -5,22 +5,13 @@ use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{MessageId, MessageStatus};
 
 use super::{
-    Live, Slot, View,
-    parts::{element, icon, slot, span, time},
+    parts::{Slot, element, icon, slot, span, time},
+    view::{Copied, Live, View},
 };
 use crate::{components::icon::Icon, session::Step, transcript::Entry};
 
 /// Marks buttons that do nothing while a turn runs. The page then says why in their title; they still take the focus.
 pub(crate) const ACTION_WHEN_IDLE: &str = "data-when-idle";
-
-/// Something that was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copied {
-    /// The text of an answer.
-    Answer,
-    /// The address of a message.
-    Link,
-}
 
 /// Renders the line below an answer. It is empty while the answer is written, so that nothing moves at its end.
 pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {

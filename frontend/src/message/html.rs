@@ -3,7 +3,11 @@
 
 use tallybook_nodes::write_html_with;
 
-use super::{Slot, Stretches, View};
+use super::{
+    parts::{Slot, Stretches, paragraph},
+    render::render,
+    view::View,
+};
 use crate::language::Language;
 
 /// Maximum bytes of HTML of a message on the page. The browser draws what is left out.
@@ -18,7 +22,7 @@ pub(crate) fn write_html(
     fill: &mut dyn FnMut(Slot) -> String,
 ) {
     let stretches = Stretches::of(view.entry);
-    let article = view.render().with_some("data-measured", near);
+    let article = render(view).with_some("data-measured", near);
     write_html_with(&[article.into()], html, &mut |place, html| {
         let id = place.attribute("id").unwrap_or_default();
         if let Some(slot) = Slot::of_element(id) {
@@ -39,6 +43,6 @@ pub(super) fn write_prose(view: View<'_>, stretches: &Stretches<'_>, id: &str, h
 }
 
 fn write_left_out(text: Language, html: &mut String) {
-    let notice = super::parts::paragraph("note", text.text_left_out());
+    let notice = paragraph("note", text.text_left_out());
     write_html_with(&[notice.into()], html, &mut |_, _| {});
 }

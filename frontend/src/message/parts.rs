@@ -4,12 +4,14 @@ use std::{collections::BTreeMap, ops::Range};
 
 use tallybook_nodes::Element;
 pub(super) use tallybook_nodes::element;
-use tallybook_protocol::{MessageId, ToolCallId};
+use tallybook_protocol::{ContextTruncation, MessageId, Role, ToolCallId};
 
-use super::View;
+use super::view::View;
 use crate::{
     browser,
     components::icon::Icon,
+    goal,
+    language::Language,
     transcript::{Entry, Segment},
 };
 
@@ -18,6 +20,40 @@ const SLOT: &str = "slot-";
 
 /// Start of the IDs of Markdown places.
 const PROSE: &str = "prose-";
+
+/// Creates the element of a message, with a notice before the message if there is one.
+pub(super) fn article(view: View<'_>) -> Element {
+    let article = element("article").with("class", "message");
+    let Some(live) = view.live.filter(|_| !view.is_printed()) else {
+        return article.with("data-role", role_name(view.entry.role));
+    };
+    article
+        .with("id", goal::element_id(view.id))
+        .with("data-role", role_name(view.entry.role))
+        .with("data-status", view.entry.status.as_str())
+        .with_child_if_any(live.context.as_ref().map(|context| context_notice(context, view.text)))
+}
+
+/// Renders the notice that earlier messages were left out of the model's context, or summarized.
+fn context_notice(context: &ContextTruncation, text: Language) -> Element {
+    let Some(summary) = &context.summary else {
+        return paragraph("told", text.earlier_left_out()).with("data-testid", "told");
+    };
+    element("details")
+        .with("id", "told")
+        .with("class", "told")
+        .with("data-testid", "told")
+        .with_child(element("summary").with_text(text.earlier_summarized()))
+        .with_child(element("p").with_text(text.earlier_summary_hint()))
+        .with_child(element("blockquote").with("dir", "auto").with_text(summary.as_str()))
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}
 
 /// Creates a `span` with text.
 pub(super) fn span(class: &'static str, text: impl Into<String>) -> Element {

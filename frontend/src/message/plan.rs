@@ -5,10 +5,11 @@ use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{Plan, PlanStep, PlanStepStatus};
 
 use super::{
-    Clock, View, answer,
-    clocks::is_working,
+    clocks::{Clock, is_silent},
     ending,
     parts::{announced, element, foreign, icon, labeled, opener, paragraph, span, spinner},
+    pieces::piece,
+    view::View,
 };
 use crate::{
     components::icon::Icon,
@@ -101,13 +102,13 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     let pieces = entry.segments_of(step.step_id);
     let notes = Notes::of(step, state, text);
     let seconds = view.live.map_or(0, |live| live.clocks.seconds(Clock::Step(step.step_id)));
-    let waited = if is_working(state) && seconds > 0 { text.waited(seconds) } else { String::new() };
-    let silence = (view.live.is_some() && is_working(state) && ending::is_silent(entry, &pieces))
+    let waited = if state == StepState::Working && seconds > 0 { text.waited(seconds) } else { String::new() };
+    let silence = (view.live.is_some() && state == StepState::Working && is_silent(entry, &pieces))
         .then(|| ending::silence(view, Some(step.step_id)));
     let expected =
         (!step.expected.is_empty()).then(|| labeled("plan-told", text.plan_expected(), step.expected.as_str()));
     let mut body = element("div").with("class", "plan-body").with_child_if_any(expected);
-    body.children.extend(pieces.iter().filter_map(|piece| answer::piece(view, piece)));
+    body.children.extend(pieces.iter().filter_map(|segment| piece(view, segment)));
     let body = body
         .with_child_if_any(silence)
         .with_child_if_any(notes.judgement.map(|words| labeled("plan-told", text.plan_evaluation(), words)));

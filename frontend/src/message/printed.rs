@@ -5,9 +5,11 @@ use tallybook_nodes::{Element, Node, write_html_with};
 use tallybook_protocol::Role;
 
 use super::{
-    Stretches, View, calls,
+    calls,
     html::write_prose,
-    parts::{element, paragraph, span},
+    parts::{Stretches, element, paragraph, span},
+    render::render,
+    view::View,
 };
 use crate::{
     components::call_text::Part,
@@ -74,22 +76,13 @@ pub(crate) fn write_printed(view: View<'_>, room: &mut Room, html: &mut String) 
             }
         });
     };
-    let article = Node::from(view.render());
+    let article = Node::from(render(view));
     let before = html.len();
     write_html_with(&[article], html, &mut fill);
     // Questions have no slots.
     if view.entry.role == Role::User {
         room.left = room.left.saturating_sub(html.len() - before);
     }
-}
-
-/// Creates the place of a call or reasoning. It is a slot, so that only one of them at a time is in memory besides the HTML.
-pub(super) fn item(item: &Item) -> Element {
-    let class = match item {
-        Item::Call(_) => "tool",
-        Item::Thought(_) => "tool thought",
-    };
-    element("details").with("class", class).with("id", calls::element_id(item.key())).slot()
 }
 
 /// Renders what is in the place with this ID; `None` if it is not the place of a call or reasoning.

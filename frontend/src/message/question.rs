@@ -3,8 +3,9 @@
 use tallybook_nodes::Element;
 
 use super::{
-    Slot, View, footer,
-    parts::{element, slot},
+    footer,
+    parts::{Slot, article, element, slot},
+    view::View,
 };
 
 /// Renders a question.
@@ -13,16 +14,16 @@ pub(super) fn question(view: View<'_>) -> Element {
     if view.is_printed() {
         let heading = element("h2").with("class", "visually-hidden").with_text(text.question());
         let bubble = element("div").with("class", "bubble").with("dir", "auto").with_text(entry.text.as_str());
-        return view.article().with_child(heading).with_child(bubble);
+        return article(view).with_child(heading).with_child(bubble);
     }
     let heading = element("h2").with("class", "visually-hidden").with_text(text.you_said());
-    let article = view.article().with_child(heading);
-    let Some(live) = view.live else { return article };
+    let message = article(view).with_child(heading);
+    let Some(live) = view.live else { return message };
     if live.is_edited {
-        return article.with_child(slot(view, Slot::Edit));
+        return message.with_child(slot(view, Slot::Edit));
     }
     let footer = live.has_actions.then(|| footer::of_question(view, live));
-    article.with_child(bubble(&entry.text, view, live.is_unfolded)).with_child_if_any(footer)
+    message.with_child(bubble(&entry.text, view, live.is_unfolded)).with_child_if_any(footer)
 }
 
 fn bubble(content: &str, view: View<'_>, is_unfolded: bool) -> Element {

@@ -17,7 +17,7 @@ use crate::{
 fn html(entry: &Entry, live: Option<&Live>) -> String {
     let mut html = String::new();
     let view = View { id: entry.id, entry, text: Language::English, live };
-    write_html(&[view.render().into()], &mut html);
+    write_html(&[super::render(view).into()], &mut html);
     html
 }
 

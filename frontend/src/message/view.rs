@@ -1,0 +1,100 @@
+//! A message to be rendered, and how it is shown.
+
+use std::collections::BTreeSet;
+
+use tallybook_protocol::{ContextTruncation, MessageId, MessageStatus};
+
+use super::clocks::Clocks;
+use crate::{
+    language::Language,
+    transcript::{Entry, ExpandAll, ItemKey, Toggles},
+};
+
+/// What the user did with a message, and what the page offers for it now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they occur in every combination")]
+pub(crate) struct Live {
+    /// `true` if the message is part of an open conversation, and something can be done with it.
+    pub(crate) has_actions: bool,
+    /// What the user opened and closed in the message.
+    pub(crate) toggles: Toggles,
+    /// The user's last command to open or close everything in the conversation.
+    pub(crate) expand_all: ExpandAll,
+    /// Groups of calls that were opened at some time, by their first item. Calls in the others are not drawn.
+    pub(crate) opened_groups: BTreeSet<ItemKey>,
+    /// `true` if a long question is shown in full.
+    pub(crate) is_unfolded: bool,
+    /// `true` while the form that edits a question is in its place.
+    pub(crate) is_edited: bool,
+    /// What can be done about an answer that is not complete; `None` while a turn runs or if another message follows.
+    pub(crate) way_on: Option<WayOn>,
+    /// `true` while the turn is being stopped.
+    pub(crate) is_stopping: bool,
+    /// `true` if there is more than one model to choose from.
+    pub(crate) has_models: bool,
+    /// `true` if the explanation of the answer was asked for.
+    pub(crate) is_explained: bool,
+    /// What was copied a moment ago.
+    pub(crate) copied: Option<Copied>,
+    /// What the model of the newest answer received of the conversation, if this is the first message that it received in full.
+    pub(crate) context: Option<ContextTruncation>,
+    /// `true` in a browser, which knows how its user writes times. The server leaves them out.
+    pub(crate) has_local_time: bool,
+    /// When this message was first drawn, in milliseconds since 1970. It stands for the time of a message that has just been
+    /// heard of.
+    pub(crate) heard_ms: i64,
+    /// What runs, and since when.
+    pub(crate) clocks: Clocks,
+}
+
+/// A message to be rendered.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// By which the elements of the message are named.
+    pub(crate) id: MessageId,
+    /// What is known of the message.
+    pub(crate) entry: &'a Entry,
+    /// Language of labels.
+    pub(crate) text: Language,
+    /// `None` on a page without scripts, on which calls open by themselves and nothing else can be done.
+    pub(crate) live: Option<&'a Live>,
+}
+
+impl View<'_> {
+    /// Returns `true` for a page without scripts. Only the server writes such pages, so the browser's program has no code for them.
+    pub(super) fn is_printed(self) -> bool {
+        cfg!(feature = "ssr") && self.live.is_none()
+    }
+}
+
+/// Something that was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// The text of an answer.
+    Answer,
+    /// The address of a message.
+    Link,
+}
+
+/// What can be done about an answer that is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WayOn {
+    /// Resume it where it was cut off.
+    Continue,
+    /// Regenerate it: it has no complete step to resume from.
+    Retry,
+    /// Ask for what did not fit.
+    AskForRest,
+}
+
+impl WayOn {
+    /// Returns what can be done about an answer; `None` if it is complete.
+    pub(crate) fn of(entry: &Entry) -> Option<Self> {
+        match () {
+            () if entry.status == MessageStatus::Complete && entry.is_cut_short() => Some(Self::AskForRest),
+            () if !entry.is_cut_off() => None,
+            () if entry.calls().next().is_none() && entry.plan.is_none() => Some(Self::Retry),
+            () => Some(Self::Continue),
+        }
+    }
+}
