@@ -1,16 +1,12 @@
 //! A message on the page. The pure renderer says what it looks like (`message`); here it is put into the document and kept up to
 //! date: HTML that the server wrote is adopted as it is, and only what changes is updated. Parts that other code creates are in
-//! `slots`; what happens when something in a message is pressed is in `actions`.
+//! `slots`, what happens when something in a message is pressed in `actions`, and what the user did with it in `state`.
 
 mod actions;
 mod slots;
+mod state;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Deref,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 
 use leptos::{
     prelude::*,
@@ -29,43 +25,27 @@ use tallybook_protocol::{ContextTruncation, MessageId};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, MouseEvent};
 
-use self::slots::Mounted;
+use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
-    components::{
-        explanation::Explanation,
-        shown::{Played, Shown, Used, drawn_when_near},
-    },
+    components::shown::{Shown, drawn_when_near},
     goal::element_id,
-    language::{Language, use_language},
-    message::{ACTION_WHEN_IDLE, Clocks, Copied, Live, Slot, Stretches, View, WayOn, render, write_html},
+    language::Language,
+    message::{ACTION_WHEN_IDLE, Clocks, Live, Slot, Stretches, View, WayOn, render, write_html},
     models::Models,
     reactive::{effect, memo},
-    transcript::{Entry, ItemKey, Toggles},
+    transcript::Entry,
 };
-
-/// Time for which a button says that it copied something.
-const COPIED_FOR: Duration = Duration::from_secs(2);
 
 /// A message of the page: its state, and its place in the document.
 #[derive(Clone)]
-pub(crate) struct MessageView(Arc<State>);
+pub(crate) struct MessageView(Arc<Parts>);
 
-/// State of a message.
-pub(crate) struct State {
-    id: MessageId,
-    shown: Shown,
-    text: Language,
-    models: Option<Models>,
-    played: Option<Played>,
-    used: Option<Used>,
+/// Parts of a message of the page.
+pub(crate) struct Parts {
+    state: MessageState,
     /// What the model of the newest answer received of the conversation.
     context: Option<Memo<Option<ContextTruncation>>>,
-    toggles: RwSignal<Toggles>,
-    opened_groups: RwSignal<BTreeSet<ItemKey>>,
-    is_unfolded: RwSignal<bool>,
-    copied: RwSignal<Option<Copied>>,
-    explanation: RwSignal<Option<Explanation>>,
     way_on: Memo<Option<WayOn>>,
     is_edited: Memo<bool>,
     heard_ms: i64,
@@ -78,9 +58,9 @@ pub(crate) struct State {
 }
 
 impl Deref for MessageView {
-    type Target = State;
+    type Target = Parts;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &Parts {
         &self.0
     }
 }
@@ -115,19 +95,9 @@ impl MessageView {
             let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
             (last == Some(id) && !session.is_busy()).then_some(offered)
         });
-        let message = Self(Arc::new(State {
-            id,
-            shown,
-            text: use_language(),
-            models: use_context(),
-            played: use_context(),
-            used: use_context(),
+        let message = Self(Arc::new(Parts {
+            state: MessageState::new(id, shown),
             context,
-            toggles: RwSignal::default(),
-            opened_groups: RwSignal::default(),
-            is_unfolded: RwSignal::new(false),
-            copied: RwSignal::new(None),
-            explanation: RwSignal::new(None),
             way_on,
             is_edited: memo(move |_| session.is_some_and(|session| session.is_edited(id))),
             heard_ms: browser::now(),
@@ -145,7 +115,7 @@ impl MessageView {
                 let is_busy = session.is_busy();
                 message.place.with_value(|placed| {
                     if let Some(placed) = placed {
-                        placed.mark_busy(is_busy, message.text);
+                        placed.mark_busy(is_busy, message.state.text);
                     }
                 });
             });
@@ -155,20 +125,21 @@ impl MessageView {
 
     /// Returns what the message is shown with now. Tracked.
     fn live(&self) -> Live {
-        let State { shown, models, .. } = **self;
-        let context = self.context.and_then(|context| context.get()).filter(|context| context.from == self.id);
+        let MessageState { id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, .. } =
+            self.state;
+        let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {
             has_actions: shown.session.is_some(),
-            toggles: self.toggles.get(),
+            toggles: toggles.get(),
             expand_all: shown.expand_all.get(),
-            opened_groups: self.opened_groups.get(),
-            is_unfolded: self.is_unfolded.get(),
+            opened_groups: opened_groups.get(),
+            is_unfolded: is_unfolded.get(),
             is_edited: self.is_edited.get(),
             way_on: self.way_on.get(),
             is_stopping: shown.session.is_some_and(|session| session.stopping.get()),
             has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
-            is_explained: self.explanation.with(Option::is_some),
-            copied: self.copied.get(),
+            is_explained: explanation.with(Option::is_some),
+            copied: copied.get(),
             context,
             has_local_time: browser::IS_HERE,
             heard_ms: self.heard_ms,
@@ -179,7 +150,7 @@ impl MessageView {
     /// Updates the document to what the message is now.
     fn draw(&self) {
         self.seconds.track();
-        let Some(entry) = self.shown.entry.get() else { return };
+        let Some(entry) = self.state.shown.entry.get() else { return };
         let live = self.live();
         self.place.update_value(|placed| {
             if let Some(placed) = placed {
@@ -213,21 +184,12 @@ impl MessageView {
         });
     }
 
-    /// Says for a moment that something was copied.
-    async fn show_copied(&self, copied: Copied) {
-        // The message may be gone by now.
-        if self.copied.try_set(Some(copied)).is_none() {
-            browser::sleep(COPIED_FOR).await;
-            self.copied.try_set(None);
-        }
-    }
-
     /// Puts the message into the document: as the server wrote it if it did, else as it is known.
     #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
     fn build(&self) -> Element {
         let message = self.clone();
-        let hear = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| message.press(&event));
-        let adopted = browser::adopt_drawn(&element_id(self.id));
+        let hear = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| message.state.press(&event));
+        let adopted = browser::adopt_drawn(&element_id(self.state.id));
         let is_new = adopted.is_none();
         let article =
             adopted.unwrap_or_else(|| document().create_element("article").expect("views are built in a browser only"));
@@ -255,12 +217,12 @@ impl MessageView {
     /// Returns the message as the server writes it.
     fn html(&self) -> String {
         let mut html = String::new();
-        if let Some(entry) = self.shown.entry.get_untracked() {
+        if let Some(entry) = self.state.shown.entry.get_untracked() {
             let live = untrack(|| self.live());
-            let near = drawn_when_near(self.id, self.shown.session);
-            let view = View { id: self.id, entry: &entry, text: self.text, live: Some(&live) };
+            let near = drawn_when_near(self.state.id, self.state.shown.session);
+            let view = View { id: self.state.id, entry: &entry, text: self.state.text, live: Some(&live) };
             write_html(view, near, &mut html, &mut |slot| {
-                self.slot_view(slot).map(RenderHtml::to_html).unwrap_or_default()
+                self.state.slot_view(slot).map(RenderHtml::to_html).unwrap_or_default()
             });
         }
         html
@@ -272,7 +234,7 @@ impl Placed {
         if self.last.as_ref().is_some_and(|(before, was)| Arc::ptr_eq(before, &entry) && *was == live) {
             return;
         }
-        let view = View { id: message.id, entry: &entry, text: message.text, live: Some(&live) };
+        let view = View { id: message.state.id, entry: &entry, text: message.state.text, live: Some(&live) };
         if self.drawn.is_none() {
             self.adopt(message, &entry, &live);
         }
@@ -286,8 +248,8 @@ impl Placed {
         }
         self.draw_prose(view);
         self.fill_slots(message);
-        if let Some(session) = message.shown.session {
-            self.mark_busy(session.busy_untracked(), message.text);
+        if let Some(session) = message.state.shown.session {
+            self.mark_busy(session.busy_untracked(), message.state.text);
         }
         self.last = Some((entry, live));
     }
@@ -295,7 +257,7 @@ impl Placed {
     /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live { has_local_time: false, clocks: Clocks::default(), is_edited: false, ..live.clone() };
-        let view = View { id: message.id, entry, text: message.text, live: Some(&sent) };
+        let view = View { id: message.state.id, entry, text: message.state.text, live: Some(&sent) };
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {
             return self.begin_again();
@@ -347,7 +309,7 @@ impl Placed {
                 Some(mounted) if mounted.is_in(&place) => Some(mounted),
                 _ => {
                     place.set_text_content(None);
-                    Mounted::new(&place, message, slot)
+                    message.owner.as_ref().and_then(|owner| Mounted::new(&place, &message.state, owner, slot))
                 }
             };
             self.slots.extend(mounted.map(|mounted| (slot, mounted)));

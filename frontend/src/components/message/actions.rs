@@ -1,11 +1,13 @@
 //! What happens when something in a message is pressed. The element that was pressed names its action in `data-action`.
 
+use std::time::Duration;
+
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{MessageId, PlanStepId, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
-use super::MessageView;
+use super::state::MessageState;
 use crate::{
     browser,
     components::{
@@ -20,7 +22,10 @@ use crate::{
     transcript::ItemKey,
 };
 
-impl MessageView {
+/// Time for which a button says that it copied something.
+const COPIED_FOR: Duration = Duration::from_secs(2);
+
+impl MessageState {
     /// Carries out what was pressed.
     pub(super) fn press(&self, event: &MouseEvent) {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
@@ -67,10 +72,12 @@ impl MessageView {
             Copied::Answer => untrack(|| read(self.shown.entry, |entry| entry.answer().to_owned())),
             Copied::Link => browser::address_of(&element_id(self.id)),
         };
-        let message = self.clone();
+        let shown = self.copied;
         spawn_local(async move {
-            if browser::copy(&content).await.is_ok() {
-                message.show_copied(copied).await;
+            // The message may be gone by now.
+            if browser::copy(&content).await.is_ok() && shown.try_set(Some(copied)).is_none() {
+                browser::sleep(COPIED_FOR).await;
+                shown.try_set(None);
             }
         });
     }

@@ -1,12 +1,16 @@
 //! Parts of a message that are mounted when they are used: the form that edits a question, the card of a call that waits for a
 //! decision, and what is in an opened call.
 
-use leptos::{prelude::*, reactive::owner::Owner, tachys::view::any_view::AnyViewState};
+use leptos::{
+    prelude::*,
+    reactive::owner::{Owner, WeakOwner},
+    tachys::view::any_view::AnyViewState,
+};
 use send_wrapper::SendWrapper;
 use tallybook_protocol::ToolCallId;
 use web_sys::Element;
 
-use super::MessageView;
+use super::state::MessageState;
 use crate::{
     components::{
         consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, model_picker::Author,
@@ -25,9 +29,9 @@ pub(super) struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts the part of a message that belongs in a slot.
-    pub(super) fn new(place: &Element, message: &MessageView, slot: Slot) -> Option<Self> {
-        let owner = message.owner.as_ref()?.upgrade()?.child();
+    /// Mounts the part of a message that belongs in a slot. It belongs to the owner of the message.
+    pub(super) fn new(place: &Element, message: &MessageState, owner: &WeakOwner, slot: Slot) -> Option<Self> {
+        let owner = owner.upgrade()?.child();
         let state = owner.with(|| {
             let mut state = message.slot_view(slot)?.build();
             state.mount(place, None);
@@ -49,7 +53,7 @@ impl Drop for Mounted {
     }
 }
 
-impl MessageView {
+impl MessageState {
     /// Creates the view that belongs in a slot; `None` if there is nothing to show in it.
     pub(super) fn slot_view(&self, slot: Slot) -> Option<AnyView> {
         let session = self.shown.session;

@@ -1,0 +1,52 @@
+//! What the page knows of a message besides the message itself: what the user did with it, and what can be done with it.
+
+use std::collections::BTreeSet;
+
+use leptos::prelude::*;
+use tallybook_protocol::MessageId;
+
+use crate::{
+    components::{
+        explanation::Explanation,
+        shown::{Played, Shown, Used},
+    },
+    language::{Language, use_language},
+    message::Copied,
+    models::Models,
+    transcript::{ItemKey, Toggles},
+};
+
+/// State of a message.
+#[derive(Clone, Copy)]
+pub(super) struct MessageState {
+    pub(super) id: MessageId,
+    pub(super) shown: Shown,
+    pub(super) text: Language,
+    pub(super) models: Option<Models>,
+    pub(super) played: Option<Played>,
+    pub(super) used: Option<Used>,
+    pub(super) toggles: RwSignal<Toggles>,
+    pub(super) opened_groups: RwSignal<BTreeSet<ItemKey>>,
+    pub(super) is_unfolded: RwSignal<bool>,
+    pub(super) copied: RwSignal<Option<Copied>>,
+    pub(super) explanation: RwSignal<Option<Explanation>>,
+}
+
+impl MessageState {
+    /// Creates the state of a message with which the user has done nothing yet.
+    pub(super) fn new(id: MessageId, shown: Shown) -> Self {
+        Self {
+            id,
+            shown,
+            text: use_language(),
+            models: use_context(),
+            played: use_context(),
+            used: use_context(),
+            toggles: RwSignal::default(),
+            opened_groups: RwSignal::default(),
+            is_unfolded: RwSignal::new(false),
+            copied: RwSignal::new(None),
+            explanation: RwSignal::new(None),
+        }
+    }
+}
