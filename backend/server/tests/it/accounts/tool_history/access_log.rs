@@ -132,7 +132,7 @@ async fn without_accounts_the_tool_history_needs_no_reason() {
     let votes = format!("{vote} (1, 'Sonnet', 'reject', 'It <i>deletes</i>.', {at}), (1, 'GPT', 'abstain', '', {at})");
     execute!(app, sqlx::AssertSqlSafe(votes.clone()));
     let call = app.get("/admin/calls/1").await.text().await.unwrap();
-    assert!(call.contains("Sonnet: rejected") && call.contains("GPT: abstained") && !call.contains("<i>"), "{call}");
+    assert!(call.contains("Sonnet: rejects") && call.contains("GPT: abstains") && !call.contains("<i>"), "{call}");
     let calls = super::kit::calls_on(&app.get("/admin?q=3").await.text().await.unwrap());
     assert_eq!(calls, [1]);
 }

@@ -35,7 +35,7 @@ on_every_engine! {
         let ran = section(&shown, "Input <");
         assert!(ran.contains("salad") && !ran.contains("pizza"), "{ran}");
         assert!(section(&shown, "Output").contains("ordered salad"), "{shown}");
-        assert!(section(&shown, "Decisions").contains("<li>Approved, by ann, <time datetime=\""), "{shown}");
+        assert!(section(&shown, "Decisions").contains("<li>Allowed once, by ann, <time datetime=\""), "{shown}");
         assert!(runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
 
         let shown = page(&team, &admin, &format!("/admin/calls/{denied}"), StatusCode::OK).await;
