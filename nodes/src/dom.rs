@@ -36,7 +36,7 @@ pub enum Drawn {
 
 type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
-/// What happens to an element whose attributes differ from those that it should have.
+/// Handling of an element whose attributes differ from those that it should have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Changed {
     /// Its attributes are set. Its children are updated.
