@@ -74,7 +74,7 @@ struct Placed {
     clocks: Clocks,
     prose: BTreeMap<String, DrawnProse>,
     slots: BTreeMap<Slot, Mounted>,
-    _hear: Closure<dyn Fn(MouseEvent)>,
+    hear: Closure<dyn Fn(MouseEvent)>,
 }
 
 /// Markdown that is drawn in a message.
@@ -201,7 +201,7 @@ impl MessageView {
             clocks: Clocks::default(),
             prose: BTreeMap::new(),
             slots: BTreeMap::new(),
-            _hear: hear,
+            hear,
         };
         self.place.set_value(Some(SendWrapper::new(placed)));
         if is_new {
@@ -226,6 +226,14 @@ impl MessageView {
             });
         }
         html
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        // A press in the message may have removed it, and is still on its way to the listener.
+        let hear = self.hear.as_ref().unchecked_ref();
+        let _ = self.article.remove_event_listener_with_callback("click", hear);
     }
 }
 
