@@ -45,7 +45,7 @@ fn assert_guarded(response: &Response) {
 async fn an_unknown_host_name_is_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
-    for path in ["/", "/api/conversations", "/pkg/tallybook.js", "/healthz", "/nowhere"] {
+    for path in ["/", "/api/conversations", "/pkg/tallybook.js", "/metrics", "/nowhere"] {
         let rebound = app.client.get(app.url(path)).header("host", "rebound.example:3000").send().await.unwrap();
         assert_refused(rebound, "foreign-host", "HOST").await;
     }
@@ -118,12 +118,12 @@ async fn the_host_of_an_absolute_url_is_checked_too() {
     let own = ask("GET http://localhost:1/healthz HTTP/1.1", "Host: localhost:1\r\n").await;
     assert!(own.starts_with("HTTP/1.1 200 "), "{own}");
     for (first_line, headers) in [
-        ("GET http://rebound.example/healthz HTTP/1.1", "Host: localhost\r\n"),
-        ("GET http://localhost:2/healthz HTTP/1.1", "Host: localhost:1\r\n"),
-        ("GET http://localhost/healthz HTTP/1.1", "Host: rebound.example\r\n"),
-        ("GET http://rebound.example/healthz HTTP/1.0", ""),
-        ("GET /healthz HTTP/1.1", "Host:\r\n"),
-        ("GET /healthz HTTP/1.1", "Host: evil@localhost\r\n"),
+        ("GET http://rebound.example/api/models HTTP/1.1", "Host: localhost\r\n"),
+        ("GET http://localhost:2/api/models HTTP/1.1", "Host: localhost:1\r\n"),
+        ("GET http://localhost/api/models HTTP/1.1", "Host: rebound.example\r\n"),
+        ("GET http://rebound.example/api/models HTTP/1.0", ""),
+        ("GET /api/models HTTP/1.1", "Host:\r\n"),
+        ("GET /api/models HTTP/1.1", "Host: evil@localhost\r\n"),
     ] {
         let refused = ask(first_line, headers).await;
         assert!(refused.contains(" 403 ") && refused.contains("foreign-host"), "{first_line} {headers}: {refused}");
