@@ -21,7 +21,7 @@ use leptos::{
 use send_wrapper::SendWrapper;
 use tallybook_markdown::{Drawing, typeset};
 use tallybook_nodes::{Drawn, adopt};
-use tallybook_protocol::{ContextTruncation, MessageId};
+use tallybook_protocol::{ContextTruncation, MessageId, Role};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, MouseEvent};
 
@@ -246,6 +246,11 @@ impl Placed {
         if self.drawn.is_none() {
             self.adopt(message, &entry, &live);
         }
+        if self.only_text_grew(&entry, &live) {
+            self.draw_prose(view);
+            self.last = Some((entry, live));
+            return;
+        }
         let nodes = render(view);
         let is_done = self.drawn.as_mut().is_some_and(|drawn| drawn.update_to(nodes).is_ok());
         if !is_done {
@@ -260,6 +265,17 @@ impl Placed {
             self.mark_busy(session.busy_untracked(), message.state.text);
         }
         self.last = Some((entry, live));
+    }
+
+    /// Returns `true` if only Markdown changed since the message was last drawn: what most events do, however many calls it has.
+    fn only_text_grew(&self, entry: &Entry, live: &Live) -> bool {
+        self.last.as_ref().is_some_and(|(before, was)| {
+            // The text of a question is not Markdown.
+            entry.role == Role::Assistant
+                && was == live
+                && before.differs_only_in_text(entry)
+                && Stretches::of(before).has_same_places(&Stretches::of(entry))
+        })
     }
 
     /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.

@@ -219,6 +219,15 @@ impl<'a> Stretches<'a> {
         Self { entry, ends: ends.collect(), grows_from: entry.grows_from() }
     }
 
+    /// Returns `true` if the places of the Markdown are the same as in another state of the message.
+    pub(crate) fn has_same_places(&self, other: &Self) -> bool {
+        let place = |stretches: &Self, start: usize, end: usize| {
+            (start, is_complete(stretches.entry, stretches.grows_from, start, end))
+        };
+        let places = self.ends.iter().map(|(start, end)| place(self, *start, *end));
+        places.eq(other.ends.iter().map(|(start, end)| place(other, *start, *end)))
+    }
+
     /// Returns the Markdown for the element with this ID, if it is the place of some.
     pub(crate) fn find(&self, id: &str) -> Option<Prose<'a>> {
         let (_, start) = id.strip_prefix(PROSE)?.rsplit_once('-')?;

@@ -199,6 +199,18 @@ impl Entry {
         self.mode == AnswerMode::Plan && self.plan.is_none() && has_begun
     }
 
+    /// Returns `true` if nothing but the text differs from another state of the same message.
+    pub(crate) fn differs_only_in_text(&self, other: &Self) -> bool {
+        let Self { id, role, text: _, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
+        let Self { siblings, usage, at_ms, author, told, activity, epoch, .. } = self;
+        // What changes least is compared last: items are shared, so that equal ones are usually the same in memory.
+        (status, activity, items, plan) == (&other.status, &other.activity, &other.items, &other.plan)
+            && (id, role, mode, epoch) == (&other.id, &other.role, &other.mode, &other.epoch)
+            && (error, error_code, stop_reason) == (&other.error, &other.error_code, &other.stop_reason)
+            && (siblings, usage, at_ms, author, told)
+                == (&other.siblings, &other.usage, &other.at_ms, &other.author, &other.told)
+    }
+
     /// Whether the turn still writes this message.
     pub fn is_streaming(&self) -> bool {
         self.status == MessageStatus::Streaming
