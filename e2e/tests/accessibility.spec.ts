@@ -315,7 +315,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   "the description of a tool": async (page) => {
     await page.goto("/");
     await alive(page);
-    // A phone has no room for the tools; how to connect a model is told in the same way.
+    // A phone has no room for the tools. The note on models opens the same kind of popover.
     const chip = page.getByTestId("tool-chip").first();
     await ((await chip.isVisible()) ? chip : page.getByTestId("connect-model")).click();
     await expect(page.locator(".tool-about:popover-open")).toBeVisible();

@@ -25,7 +25,7 @@ test("a closed call hides its input and output until it is hovered or focused", 
   const [summary, result] = [line.locator(".tool-summary"), line.locator(".tool-result")];
   await page.mouse.move(0, 0);
   await expect(line.locator(".tool-name")).toBeVisible();
-  await expect(line.locator(".tool-status svg")).toBeVisible();
+  await expect(line.locator(".tool-status"), "a stroke").toBeVisible();
   await expect(line.locator(".tool-duration")).toHaveText("3.4s");
   await expect(summary).toBeHidden();
   await expect(result).toBeHidden();

@@ -107,7 +107,7 @@ impl Listbox {
         let is_open = RwSignal::new(false);
         let active = RwSignal::new(0);
         let options = RwSignal::new(Vec::<Choice>::new());
-        let state = Open { button, is_open, active, options, typed: StoredValue::default(), choose };
+        let handle = Handle { button, is_open, active, options, typed: StoredValue::default(), choose };
         let show = option_id.clone();
         let follow = move |at: usize| {
             let id = show(at);
@@ -150,10 +150,10 @@ impl Listbox {
                     disabled=move || !browser::IS_HERE || is_disabled.get()
                     node_ref=button
                     on:click=open
-                    on:keydown=move |event| if let Some(at) = state.press(&event) { follow(at) }
+                    on:keydown=move |event| if let Some(at) = handle.press(&event) { follow(at) }
                     // Some browsers press a button when Space is let go.
                     on:keyup=|event: KeyboardEvent| if event.key() == " " { event.prevent_default() }
-                    on:focusout=move |_| state.close()
+                    on:focusout=move |_| handle.close()
                 >
                     <span class="listbox-value" dir="auto">{move || shown.get()}</span>
                     <Draw icon=Icon::Chevron />
@@ -167,7 +167,7 @@ impl Listbox {
                     node_ref=list
                     // The button keeps the focus.
                     on:mousedown=|event| event.prevent_default()
-                    on:click=move |event| if let Some(at) = pressed(&event) { state.take(at) }
+                    on:click=move |event| if let Some(at) = pressed(&event) { handle.take(at) }
                     on:toggle=move |_| {
                         let is_shown = list.get_untracked().is_some_and(|list| list.matches(":popover-open") == Ok(true));
                         is_open.set(is_shown);
@@ -246,7 +246,7 @@ fn pressed(event: &MouseEvent) -> Option<usize> {
 
 /// A list, as keys find it.
 #[derive(Clone, Copy)]
-struct Open {
+struct Handle {
     button: NodeRef<html::Button>,
     is_open: RwSignal<bool>,
     active: RwSignal<usize>,
@@ -256,7 +256,7 @@ struct Open {
     choose: Callback<String>,
 }
 
-impl Open {
+impl Handle {
     /// Does what a key asks for. Returns the option that is the active one then, if that may be another.
     fn press(self, event: &KeyboardEvent) -> Option<usize> {
         let (key, is_open) = (event.key(), self.is_open.get_untracked());
