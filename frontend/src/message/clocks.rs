@@ -23,7 +23,7 @@ pub(crate) enum Clock {
 }
 
 /// When each thing that runs began, in milliseconds since 1970.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Clocks {
     now_ms: i64,
     since: BTreeMap<Clock, i64>,
@@ -32,6 +32,18 @@ pub(crate) struct Clocks {
     /// What the answer waits for, and since when.
     waiting: Option<(Waiting, i64)>,
 }
+
+/// Two states are equal if they show the same: while an answer grows, most draws come within one second.
+impl PartialEq for Clocks {
+    fn eq(&self, other: &Self) -> bool {
+        let seconds = |clocks: &Self| clocks.since.keys().map(|clock| clocks.seconds(*clock)).collect::<Vec<_>>();
+        (&self.since, &self.watched, &self.waiting) == (&other.since, &other.watched, &other.waiting)
+            && (self.since.is_empty()
+                || seconds(self) == seconds(other) && self.waiting_seconds() == other.waiting_seconds())
+    }
+}
+
+impl Eq for Clocks {}
 
 impl Clocks {
     /// Takes account of what runs at `now_ms`.
@@ -105,4 +117,42 @@ pub(super) fn is_silent(entry: &Entry, pieces: &[Segment]) -> bool {
             Some(Segment::Items(_)) => entry.items.iter().all(Item::is_over),
             Some(Segment::Plan) | None => true,
         }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{ChatEvent, MessageId, MessageStart};
+
+    use super::Clocks;
+    use crate::transcript::{Entry, Transcript, fold};
+
+    fn streaming() -> Entry {
+        let mut transcript = Transcript::default();
+        let start = MessageStart {
+            user_message_id: MessageId(1),
+            assistant_message_id: MessageId(2),
+            conversation_id: uuid::Uuid::nil(),
+            content: "Hello".to_owned(),
+            parent_id: None,
+            user_siblings: Vec::new(),
+            assistant_siblings: Vec::new(),
+            provider: None,
+            model: None,
+        };
+        fold(&mut transcript, ChatEvent::MessageStart(start));
+        (**transcript.entries().last().unwrap()).clone()
+    }
+
+    #[test]
+    fn a_count_changes_once_a_second() {
+        let entry = streaming();
+        let mut clocks = Clocks::default();
+        clocks.update(&entry, 10_400);
+        assert_eq!(clocks.next_change_ms(10_400), Some(1000));
+        let first = clocks.clone();
+        clocks.update(&entry, 11_399);
+        assert_eq!((clocks == first, clocks.next_change_ms(11_399)), (true, Some(1)));
+        clocks.update(&entry, 11_400);
+        assert_ne!(clocks, first);
+    }
 }
