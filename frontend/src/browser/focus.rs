@@ -87,12 +87,15 @@ pub(crate) fn has_focus_within(selector: &str) -> bool {
     focused.is_some_and(|element| element.closest(selector).is_ok_and(|found| found.is_some()))
 }
 
-/// Whether nothing has the focus, so that taking it takes it from nobody. What is hidden loses it only with the next frame.
+/// Whether nothing has the focus, so that taking it takes it from nobody. What is hidden loses it only with the next frame, and
+/// a closed dialog when it has faded.
 pub(crate) fn is_focus_free() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
     let is_hidden = |element: &HtmlElement| element.offset_width() == 0 && element.offset_height() == 0;
     focused.is_none_or(|element| {
-        element.tag_name().eq_ignore_ascii_case("body") || element.dyn_ref::<HtmlElement>().is_some_and(is_hidden)
+        element.tag_name().eq_ignore_ascii_case("body")
+            || element.dyn_ref::<HtmlElement>().is_some_and(is_hidden)
+            || matches!(element.closest("dialog:not([open])"), Ok(Some(_)))
     })
 }
 

@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(metadata["component"]["version"], "1.2.3");
         assert!(metadata["timestamp"].as_str().unwrap().ends_with('Z') && metadata["supplier"]["name"].is_string());
         let components = bill["components"].as_array().unwrap();
-        assert_eq!(components.len(), parts.len() + 2, "every crate, SQLite and mimalloc");
+        assert_eq!(components.len(), parts.len() + 3, "every crate, SQLite, mimalloc and the font");
         for component in components {
             assert!(component["supplier"]["name"].is_string() && !component["licenses"][0].is_null(), "{component}");
             if component["purl"].as_str().unwrap().starts_with("pkg:cargo/") {
