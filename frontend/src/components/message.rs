@@ -130,6 +130,7 @@ impl MessageView {
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {
             has_actions: shown.session.is_some(),
+            draws_all: !browser::IS_HERE,
             toggles: toggles.get(),
             expand_all: shown.expand_all.get(),
             opened_groups: opened_groups.get(),
@@ -280,7 +281,13 @@ impl Placed {
 
     /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
-        let sent = Live { has_local_time: false, clocks: Clocks::default(), is_edited: false, ..live.clone() };
+        let sent = Live {
+            draws_all: true,
+            has_local_time: false,
+            clocks: Clocks::default(),
+            is_edited: false,
+            ..live.clone()
+        };
         let view = View { id: message.state.id, entry, text: message.state.text, live: Some(&sent) };
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {

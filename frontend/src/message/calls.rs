@@ -86,7 +86,7 @@ impl Folding {
         let Some(live) = view.live else { return Self { is_open: true, is_drawn: true } };
         let is_open = live.toggles.is_group_open(live.expand_all, &group.keys);
         let was_opened = group.keys.first().is_some_and(|first| live.opened_groups.contains(first));
-        Self { is_open, is_drawn: is_open || was_opened }
+        Self { is_open, is_drawn: is_open || was_opened || live.draws_all }
     }
 }
 

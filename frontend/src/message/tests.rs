@@ -90,7 +90,10 @@ fn a_message_outside_of_a_conversation_offers_nothing_but_to_copy_it() {
 
 #[test]
 fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
-    let entries = conversation(|end| end.tool_calls = vec![call(7)]);
+    let entries = conversation(|end| {
+        end.tool_calls = vec![call(7)];
+        end.usage = Usage { input_tokens: 12, output_tokens: 3, ..Usage::default() };
+    });
     let live = Live { has_actions: true, ..Live::default() };
     let [question, answer] = [0, 1].map(|at| html(&entries[at], Some(&live)));
     for action in ["edit", "copy-link", "older-version", "newer-version"] {

@@ -20,6 +20,8 @@ pub(crate) struct Live {
     pub(crate) toggles: Toggles,
     /// The user's last command to open or close everything in the conversation.
     pub(crate) expand_all: ExpandAll,
+    /// `true` on the server, which also writes the calls of closed groups: a browser without scripts could not open them.
+    pub(crate) draws_all: bool,
     /// Groups of calls that were opened at some time, by their first item. Calls in the others are not drawn.
     pub(crate) opened_groups: BTreeSet<ItemKey>,
     /// `true` if a long question is shown in full.

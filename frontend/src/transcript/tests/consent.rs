@@ -176,7 +176,7 @@ fn a_call_that_waits_never_folds() {
     let calls = [stored_call(99, 0, true), waiting(100), stored_call(101, 0, true)];
     let transcript = folded([start(1), paused(calls.to_vec())]);
     let entry = transcript.entries().last().unwrap();
-    assert!(matches!(entry.segments()[..], [Segment::Items(_)]), "{entry:?}");
+    assert!(matches!(entry.segments()[..], [Segment::Items(_), Segment::Text(_)]), "{entry:?}");
     let run: Vec<_> = entry.items.iter().collect();
     assert_eq!(lines(&run).len(), 3, "no group stands around it");
 }
