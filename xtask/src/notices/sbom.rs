@@ -83,7 +83,12 @@ pub(super) fn write(version: &str, parts: &[Part]) -> Result<String> {
         }
         dependencies.push(dependency);
     }
-    components.push(font::component());
+    // The page's font is a part of the program itself.
+    let font = font::component();
+    if let Some(needed) = dependencies[0]["dependsOn"].as_array_mut() {
+        needed.push(font["bom-ref"].clone());
+    }
+    components.push(font);
     let bill = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
