@@ -83,7 +83,11 @@ pub(super) fn write(version: &str, parts: &[Part]) -> Result<String> {
         }
         dependencies.push(dependency);
     }
-    components.push(font::component());
+    let font = font::component();
+    if let Some(needed) = dependencies[0]["dependsOn"].as_array_mut() {
+        needed.push(font["bom-ref"].clone());
+    }
+    components.push(font);
     let bill = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
