@@ -138,7 +138,7 @@ test("an admin sees and revokes the keys of another user, who sees that", async 
     await anns.goto("/settings");
     const looks = anns.getByTestId("look");
     await expect(looks).toHaveText([
-      /Operator of the server · set a new password for your account/,
+      /Server operator · set a new password for your account/,
       new RegExp(`${ADMIN} · set a new password for your account`),
       new RegExp(`${ADMIN} · revoked API keys of your account`),
       new RegExp(`${ADMIN} · revoked API keys of your account`),
