@@ -1,7 +1,7 @@
-//! Where one is: what the page's addresses mean, and going from one to another without loading the page anew.
+//! Client-side navigation: parses the page's addresses, and moves between them without reloading the page.
 //!
-//! There are three kinds of address, and one page serves them all, so this is all the routing there is; a router for routes of
-//! any shape would be a tenth of what a browser has to load.
+//! One page serves all three kinds of address, so no general router is needed. A router for arbitrary routes would
+//! add a tenth to the download.
 
 use leptos::{
     ev::{self, MouseEvent},
@@ -18,19 +18,19 @@ use crate::{
     scroll,
 };
 
-/// What an address of the page names.
+/// A place in the page that an address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Address {
     NewChat,
     Conversation(Uuid),
-    /// What the reader decides of the page and of the account.
+    /// The settings of the page and of the account.
     Settings,
-    /// A conversation's address whose name cannot be one.
+    /// A conversation address whose ID is not a valid UUID.
     Malformed,
 }
 
 impl Address {
-    /// What `pathname` names; `None` when the page has no such address.
+    /// Parses the path of an address. Returns `None` if the page has no such address.
     pub(crate) fn parse(pathname: &str) -> Option<Self> {
         match pathname.trim_matches('/') {
             "" => Some(Self::NewChat),
@@ -42,12 +42,12 @@ impl Address {
         }
     }
 
-    /// What the browser shows.
+    /// Returns the address in the browser's address bar; `None` if the page has no such address.
     pub(crate) fn shown() -> Option<Self> {
         Self::parse(&window().location().pathname().ok()?)
     }
 
-    /// The conversation that it names.
+    /// Returns the UUID of the conversation that the address names.
     pub(crate) fn uuid(self) -> Option<Uuid> {
         match self {
             Self::Conversation(uuid) => Some(uuid),
@@ -55,7 +55,7 @@ impl Address {
         }
     }
 
-    /// Its path.
+    /// Returns the path of the address.
     pub(crate) fn pathname(self) -> String {
         match self {
             Self::Conversation(uuid) => format!("/c/{uuid}"),
@@ -65,25 +65,27 @@ impl Address {
     }
 }
 
-/// The most conversations whose reading positions are kept.
+/// Maximum number of conversations whose reading positions are kept.
 const MAX_READINGS: usize = 100;
 
-/// The address that the page shows.
+/// The state of the navigation: the address that the page shows, and the message to go to.
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
     address: RwSignal<Address>,
     goal: RwSignal<Option<Goal>>,
-    /// Where conversations were read when they were left, the last one at the end. The browser's Back leads there.
+    /// Reading positions of the conversations that the user left, the last one at the end. The browser's Back button
+    /// returns to them.
     readings: StoredValue<Vec<(Uuid, Reading)>>,
 }
 
 impl Navigation {
-    /// Begins at `address`, and follows links and the browser's buttons until the component goes away. `followed` is told
-    /// where a link led that was followed, and whether by the keyboard.
+    /// Starts at `address`, and follows links and the browser's Back and Forward buttons until the component is
+    /// removed. After each link that is followed, `followed` receives the new address, and `true` if the link was
+    /// activated with the keyboard.
     pub(crate) fn new(address: Address, followed: fn(Address, bool)) -> Self {
         let navigation =
             Self { address: RwSignal::new(address), goal: RwSignal::new(None), readings: StoredValue::default() };
-        // Effects run in a browser alone.
+        // Effects run only in the browser.
         effect(move || {
             navigation.aim();
             let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event, followed));
@@ -100,29 +102,29 @@ impl Navigation {
         navigation
     }
 
-    /// The address that is shown.
+    /// Returns the current address. Tracked.
     pub(crate) fn get(self) -> Address {
         self.address.get()
     }
 
-    /// The address that is shown, without following it.
+    /// Returns the current address. Not tracked.
     pub(crate) fn get_untracked(self) -> Address {
         self.address.get_untracked()
     }
 
-    /// The message that is to be shown there, as often as somebody goes to it.
+    /// Returns the message to go to. The signal fires each time the user goes to it. Tracked.
     pub(crate) fn goal(self) -> Option<Goal> {
         self.goal.get()
     }
 
-    /// Goes to `address`, with a way back.
+    /// Goes to `address`, and adds it to the browser's history.
     pub(crate) fn go(self, address: Address) {
         if address != self.get_untracked() && record(&address.pathname(), false) {
             self.show(address);
         }
     }
 
-    /// Goes to a message, with a way back.
+    /// Goes to a message, and adds its address to the browser's history.
     pub(crate) fn go_to(self, goal: Goal) {
         if record(&permalink(goal.conversation, goal.message), false) {
             self.show(Address::Conversation(goal.conversation));
@@ -130,14 +132,15 @@ impl Navigation {
         }
     }
 
-    /// Opens a section of the settings, which the fragment of the address names, with a way back.
+    /// Opens a section of the settings, which the fragment of the address names, and adds its address to the
+    /// browser's history.
     pub(crate) fn go_to_setting(self, heading_id: &str) {
         if record(&format!("{}#{heading_id}", Address::Settings.pathname()), false) {
             self.show(Address::Settings);
         }
     }
 
-    /// Goes to `address` in place of the one that is shown.
+    /// Goes to `address`, and replaces the current entry of the browser's history.
     pub(crate) fn replace(self, address: Address) {
         if record(&address.pathname(), true) {
             self.show(address);
@@ -152,7 +155,7 @@ impl Navigation {
         }
     }
 
-    /// Shows an address that the browser went back or forward to: a conversation where it was read.
+    /// Shows an address that the browser went back or forward to. A conversation returns to its reading position.
     fn show_again(self, address: Address) {
         let is_left = address != self.get_untracked();
         self.show(address);
@@ -167,7 +170,7 @@ impl Navigation {
         }
     }
 
-    /// Keeps where the conversation is read that is about to be left.
+    /// Stores the reading position of the conversation that the user is about to leave.
     fn keep_reading(self) {
         let Some(uuid) = self.get_untracked().uuid() else { return };
         let reading = scroll::reading();
@@ -179,7 +182,7 @@ impl Navigation {
         });
     }
 
-    /// Takes the message that the browser's address names.
+    /// Sets the goal to the message that the fragment of the browser's address names.
     fn aim(self) {
         let fragment = window().location().hash().unwrap_or_default();
         let uuid = self.address.try_get_untracked().and_then(Address::uuid);
@@ -188,25 +191,26 @@ impl Navigation {
         }
     }
 
-    /// Follows a link within the page; all else is the browser's.
+    /// Follows a link within the page; the browser handles all other links.
     fn follow_link(self, event: &MouseEvent, followed: fn(Address, bool)) {
         if let Some(address) = event.target().filter(|_| is_plain(event)).and_then(address_of) {
             event.prevent_default();
             self.go(address);
-            // The keyboard counts no clicks.
+            // The click count is 0 for a link that is activated with the keyboard.
             followed(address, event.detail() == 0);
         }
     }
 }
 
-/// Whether a click is to be followed here, and not in another tab or by somebody else.
+/// Returns `true` if the page itself may follow a click. It must not if another handler took the click, or if a
+/// button or modifier key asks for another tab.
 pub(crate) fn is_plain(event: &MouseEvent) -> bool {
     event.button() == 0
         && !event.default_prevented()
         && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key())
 }
 
-/// Tells the browser that this is shown now. False when it does not take it.
+/// Puts `url` into the browser's history. Returns `false` if the browser refuses it.
 fn record(url: &str, in_place: bool) -> bool {
     let Ok(history) = window().history() else { return false };
     let recorded = if in_place {
@@ -217,7 +221,7 @@ fn record(url: &str, in_place: bool) -> bool {
     recorded.is_ok()
 }
 
-/// Where a click on `target` leads, when that is a conversation or the new chat.
+/// Returns the address that a click on `target` leads to, if the page can show it without reloading.
 fn address_of(target: web_sys::EventTarget) -> Option<Address> {
     let link = target.dyn_into::<Element>().ok()?.closest("a[href]").ok()??;
     let link: HtmlAnchorElement = link.dyn_into().ok()?;
@@ -233,7 +237,7 @@ mod tests {
     use super::{Address, Uuid};
 
     #[test]
-    fn addresses() {
+    fn parse_accepts_only_the_addresses_of_the_page() {
         let nil = Uuid::nil();
         let known = Some(Address::Conversation(nil));
         for (path, address) in [

@@ -1,5 +1,5 @@
-//! Tallybook's REST API as the browser calls it, a file for each subject. Paths and bodies are those of the protocol; how bytes
-//! travel is in `browser`.
+//! Client for Tallybook's REST API, one file for each subject. Bodies have the types of the protocol; `browser` has
+//! the transport.
 
 pub(crate) mod account;
 mod conversations;

@@ -1,9 +1,9 @@
-//! The HTML document around the page, on the server; and the browser's taking it over.
+//! The HTML document around the page, rendered on the server, and the mount of the page in the browser.
 //!
-//! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in steps
-//! that nobody sees: first where one writes, then what is around that. Attaching itself to the server's elements one by one, as
-//! Leptos can, would need code for each view that does nothing else, a fifth of all that a browser has to load. What is costly to
-//! build, answers drawn from Markdown, is taken over as it stands.
+//! The browser renders the page again, part by part, from the data in the document. It then swaps each part in for
+//! the server-rendered HTML, without a visible change: first the message field, then the parts around it. Leptos can
+//! instead attach itself to the server's elements (hydration), but the code for that would be a fifth of the
+//! download. Answers rendered from Markdown are expensive to build, so the browser adopts the server's HTML of them.
 
 use std::sync::Arc;
 
@@ -33,31 +33,37 @@ use crate::{
     text,
 };
 
-/// The element that is replaced when the browser takes over.
+/// ID of the element that is replaced when the page is mounted.
 const APP_ID: &str = "app";
 
-/// The files with the code of messages, and those with the code of what few visits use.
+/// Files with the code of messages, and files with the code of rarely used parts.
 const MESSAGE_FILES: [&str; 2] = ["split_messages", "split_shared"];
 const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
 
-/// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
+/// Maximum number of attempts to load the page's WASM module, with pauses of 2, 4, 8 … seconds between them.
 const LOAD_ATTEMPTS: u32 = 6;
 
-/// Browsers find out how all of the page looks, and in a later task where everything goes (`before_paint`): in one, what is done
-/// meanwhile would wait for both.
+/// Script that makes the browser calculate all styles in a task of its own. A later task (`before_paint`) does the
+/// layout. If one task did both, everything else that waits would have to wait for both.
 const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 
-/// What is done before anything is painted. The newest message of a conversation is shown first: what is at the top would
-/// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is
-/// kept as it keeps what is being written, and taken over by it (`browser::TakingOver`), to be sent if that was asked for.
-/// Whoever has no scripts cannot. A button of a message, the list or the header that is pressed before it is alive is marked,
-/// to be pressed when it is; a menu that is closed again meanwhile is not opened anew. Under a thumb Enter breaks the line, and
-/// the field says so. A file that is dropped anywhere on the page is not opened in its place, as long as the document is there.
-/// Signing out clears what all users were writing at this browser.
+/// Returns the script that runs before the first paint:
+///
+/// - It scrolls a conversation to its newest message. Otherwise the browser would lay out and briefly show the top,
+///   too.
+/// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
+///   interactive is stored as a draft. The mount moves it into the new field and sends it if the user asked for that
+///   (`browser::TakingOver`).
+/// - It marks a button of a message, the list, or the header that the user presses before that part is interactive.
+///   The button is pressed again once it is. A menu that the user closes in the meantime is not reopened.
+/// - On a touch screen, Enter inserts a line break, and the hint about keys is removed.
+/// - It keeps the browser from opening a file that the user drops anywhere on the page. This stays in effect as long
+///   as the document.
+/// - When a user signs out, it deletes the drafts of all users of this browser.
 fn before_paint(address: Address, user: i64) -> String {
     let kept = drafts::storage_key(user, &draft_name(address.uuid()));
     let prefix = drafts::PREFIX;
-    // A new chat is read from its beginning.
+    // A new chat starts at its top.
     let is_conversation = address.uuid().is_some();
     format!(
         "{{ let storage; try {{ storage = localStorage; }} catch {{}}\
@@ -98,20 +104,21 @@ fn before_paint(address: Address, user: i64) -> String {
     )
 }
 
-/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time; in a task of
-/// its own, since getting the program ready takes one.
+/// Returns the script that loads the WASM module and mounts the page. The mount waits for the first paint, which it
+/// would delay. It runs in a task of its own, because initializing the module takes one.
 ///
-/// What keeps the page from working is said in the element [`BROKEN_ID`]: a file that does not come, which is asked for
-/// again with pauses, and a program that stopped. A module that failed is asked for under another address, since browsers
-/// remember an import that failed.
+/// If something keeps the page from working, the element [`BROKEN_ID`] says so: a file that does not load, or a
+/// module that panicked. Loading is retried with pauses. Each retry of a module uses another URL, because browsers
+/// remember a failed import.
 ///
-/// `window.typeset` has code and formulas set in a place that is finished, by a program that is loaded with the first of
-/// them; until then, and without it, they read well.
+/// `window.typeset` highlights code and typesets formulas in an element that is complete. Its module is loaded when
+/// the first of them appears; without it they stay readable.
 ///
-/// `window.loadStyle` has the style of what is not there at first (`components::later`), unless the document began with it.
+/// `window.loadStyle` loads the style of the lazy parts (`components::later`), unless the document already includes
+/// it.
 ///
-/// Last comes the service worker, which says that the server is out of reach where a browser takes one: over TLS, or from this
-/// machine.
+/// Last, the script registers the service worker, which shows a page of its own if the server cannot be reached.
+/// Browsers allow service workers only over HTTPS and on `localhost`.
 fn take_over_from(folder: &str) -> String {
     format!(
         "const broken = document.getElementById('{BROKEN_ID}');\
@@ -144,7 +151,8 @@ fn take_over_from(folder: &str) -> String {
     )
 }
 
-/// Says, in place of a program that cannot, why the page does not work; hidden until then.
+/// Renders the notice that says why the page does not work. It is outside the mounted page, and hidden until it is
+/// needed.
 fn broken(text: Language) -> impl IntoView {
     view! {
         <div
@@ -156,13 +164,13 @@ fn broken(text: Language) -> impl IntoView {
             hidden
         >
             <p></p>
-            // Not one of the page's own ways, which its program would go.
+            // `rel` keeps the page's own navigation from following the link, which needs the WASM module.
             <a href="" rel="external" class="button small">{text.reload_page()}</a>
         </div>
     }
 }
 
-/// The whole HTML document. `folder` is the address of the folder with the page's program and style.
+/// Renders the complete HTML document. `folder` is the address of the folder with the page's WASM module and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
     let Preferences { language, theme, sidebar, single_keys, notifications, call_previews } = preferences;
@@ -199,8 +207,9 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let later_style = first_files.map(|_| later_style(folder));
             let alive = text.is_some().then(|| {
                 view! {
-                    // Shown first when it is whole, so that nothing moves while the rest is read. That is when its data
-                    // comes, which stands at its end: browsers differ in whether an element that has begun will do.
+                    // Painted only once the document is complete, so that nothing moves while the rest arrives. The
+                    // element to wait for is the last one, the data, because browsers differ in whether an element
+                    // that has only begun is enough.
                     <link rel="expect" href=format!("#{START_ID}") blocking="render" />
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     {program("tallybook_bg")}
@@ -241,7 +250,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <title>{title}</title>
                     <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
                     <link rel="apple-touch-icon" href="/icon-192.png" />
-                    // With cookies: a proxy may ask who it is.
+                    // Sends cookies: a proxy may require authentication.
                     <link rel="manifest" href="/manifest.webmanifest" crossorigin="use-credentials" />
                     {style(folder)}
                     {alive}
@@ -256,8 +265,8 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     })
 }
 
-/// Builds the page alive, from what the server left in the document, and puts it in the place of the server's. Without
-/// that the server's stays, to be read.
+/// Mounts the page: renders it from the data in the document, and swaps it in for the server-rendered HTML. If the
+/// code or the data is missing, the server-rendered page stays, and can still be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn take_over() {
     use crate::{components::later, in_turn};
@@ -287,7 +296,8 @@ pub(crate) async fn take_over() {
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
     browser::composed().await;
     browser::released().await;
-    // In a task of its own: a frame whose callback this is would be drawn in it, too.
+    // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
+    // same task.
     taking_over.finish(&kept, COMPOSER_ID);
     mark_alive();
     in_turn::end();
@@ -303,7 +313,7 @@ pub(crate) async fn take_over() {
     }
 }
 
-/// Marks the document when the browser has taken over and hears what is done. For tests; a page works without it.
+/// Marks the document as interactive. Tests wait for this, and the document's script uses it.
 #[cfg(feature = "browser")]
 fn mark_alive() {
     if let Some(body) = document().body() {

@@ -1,5 +1,5 @@
-//! The few things a page asks of the browser. It compiles everywhere so that there is one code path, but only effects and event
-//! handlers call it, and those run in a browser alone.
+//! Functions of the browser that the page uses. They compile on the server, too, so that there is one code path. Only
+//! effects and event handlers call them, and those run only in the browser.
 
 mod clock;
 mod focus;
@@ -44,62 +44,63 @@ use crate::{
     preferences::{CALL_PREVIEWS_MARK, Preferences, Sidebar, Theme},
 };
 
-/// The element that says why the page does not work. It is none of the page's own, so that it can be shown when that is not
-/// there.
+/// ID of the notice that says why the page does not work. It is outside the mounted page, so that it can be shown if
+/// the page is missing.
 pub(crate) const BROKEN_ID: &str = "broken";
 
-/// The attribute of the document with the id of the user that it was drawn for.
+/// The attribute of the document with the ID of the user that it was rendered for.
 pub(crate) const USER_MARK: &str = "data-user";
 
-/// Whether this is a browser. What the server draws cannot be used before a browser has taken over.
+/// `true` if this code runs in the browser. The page that the server renders is not interactive until the browser
+/// mounts it.
 pub(crate) const IS_HERE: bool = cfg!(target_arch = "wasm32");
 
-/// The server could not be reached, or the connection broke.
+/// Error: the server cannot be reached, or the connection broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreachable;
 
 impl From<JsValue> for Unreachable {
     fn from(_: JsValue) -> Self {
-        // Browsers say no more than "Failed to fetch", in a language of their own.
+        // Browsers report only "Failed to fetch", in their own language.
         Self
     }
 }
 
-/// Waits. Returns at once where there are no timers.
+/// Waits for `duration`. Returns at once if the environment has no timers.
 pub(crate) async fn sleep(duration: Duration) {
     let ms = i32::try_from(duration.as_millis()).unwrap_or(i32::MAX);
     let promise = js_sys::Promise::new(&mut |resolve, _| {
         let set =
             window().and_then(|window| Ok(window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, ms)?));
         if set.is_err() {
-            // Nothing to wait for: what was to follow follows at once.
+            // Without a timer, continue at once.
             let _ = resolve.call0(&JsValue::UNDEFINED);
         }
     });
     let _ = JsFuture::from(promise).await;
 }
 
-/// Goes on in a task of its own, so that whatever else the page has to do comes first. In a tab that nobody sees, where timers are
-/// late, it goes on at once.
+/// Continues in a new task, so that other work of the page runs first. A hidden tab, whose timers the browser delays,
+/// continues at once.
 pub(crate) async fn next_task() {
     if !is_hidden() {
         sleep(Duration::ZERO).await;
     }
 }
 
-/// Waits for the browser's next frame, which a hidden tab has when it is shown.
+/// Waits for the browser's next frame. A hidden tab gets one only when it is shown.
 pub(crate) async fn next_frame() {
     let promise = js_sys::Promise::new(&mut |resolve, _| {
         let asked = window().and_then(|window| Ok(window.request_animation_frame(&resolve)?));
         if asked.is_err() {
-            // Nothing to wait for: what was to follow follows at once.
+            // Without frames, continue at once.
             let _ = resolve.call0(&JsValue::UNDEFINED);
         }
     });
     let _ = JsFuture::from(promise).await;
 }
 
-/// Waits until the document has nothing that this selector finds, for half a minute at the most.
+/// Waits until no element of the document matches this selector, for at most 1800 frames (half a minute at 60 Hz).
 async fn until_none(selector: &str) {
     const MAX_FRAMES: u32 = 1800;
     let is_there = || {
@@ -114,7 +115,7 @@ async fn until_none(selector: &str) {
     }
 }
 
-/// The outcome of `future`, or `None` when it takes longer than `limit`.
+/// Returns the output of `future`, or `None` if it takes longer than `limit`.
 pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     match select(std::pin::pin!(future), std::pin::pin!(sleep(limit))).await {
         Either::Left((outcome, _)) => Some(outcome),
@@ -122,12 +123,12 @@ pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) 
     }
 }
 
-/// Whether the tab is not to be seen.
+/// Returns `true` if the tab is hidden.
 pub(crate) fn is_hidden() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }
 
-/// What the server wrote into the document about its reader's preferences.
+/// Returns the user's preferences, which the server wrote into the document.
 pub(crate) fn preferences() -> Preferences {
     let attribute = |name| root_mark(name).unwrap_or_default();
     Preferences {
@@ -140,12 +141,12 @@ pub(crate) fn preferences() -> Preferences {
     }
 }
 
-/// Whether keys that are single characters do something.
+/// Returns `true` if shortcuts of a single character are enabled.
 pub(crate) fn has_single_keys() -> bool {
     root_mark("data-single-keys").as_deref() != Some("off")
 }
 
-/// Whether the reader's system is to tell the end of an answer in a hidden tab.
+/// Returns `true` if the user wants a system notification when an answer ends while its tab is hidden.
 pub(crate) fn wants_notifications() -> bool {
     root_mark("data-notifications").as_deref() == Some("on")
 }
@@ -154,44 +155,44 @@ fn root_mark(name: &str) -> Option<String> {
     window().ok()?.document()?.document_element()?.get_attribute(name)
 }
 
-/// Keeps a choice for the next pages. A browser that takes no cookies forgets it.
+/// Stores a choice in a cookie for later pages. A browser that rejects cookies forgets it.
 pub(crate) fn remember(name: &str, value: &str) {
     const YEAR_SECS: u32 = 365 * 24 * 60 * 60;
     if let Some(document) = window().ok().and_then(|window| window.document()) {
         let cookie = format!("{name}={value}; Path=/; Max-Age={YEAR_SECS}; SameSite=Lax");
         let document = document.unchecked_into::<HtmlDocument>();
         let _ = document.set_cookie(&cookie);
-        // Read once, which waits for it: browsers keep cookies in another process, and a page that is asked for right now
-        // could otherwise go without this one.
+        // Reading the cookie waits until it is stored. Browsers keep cookies in another process; otherwise a page
+        // that is requested right now could miss this one.
         let _ = document.cookie();
     }
 }
 
-/// Keeps a choice that is any text, as [`remember`] does; an empty one is none.
+/// Stores a choice that can be any text, as [`remember`] does. An empty text means no choice.
 pub(crate) fn remember_text(name: &str, text: &str) {
     remember(name, &String::from(js_sys::encode_uri_component(text)));
 }
 
-/// The id of the user that the server drew the page for.
+/// Returns the ID of the user that the server rendered the page for.
 pub(crate) fn user_id() -> i64 {
     if IS_HERE { root_mark(USER_MARK).and_then(|id| id.parse().ok()).unwrap_or_default() } else { 0 }
 }
 
-/// Tells the page that something happened.
+/// Dispatches an event with this name on the window.
 pub(crate) fn announce(name: &str) {
     if let (Ok(window), Ok(event)) = (window(), web_sys::Event::new(name)) {
         let _ = window.dispatch_event(&event);
     }
 }
 
-/// Marks the document for the style, at once.
+/// Sets an attribute of the document's root element, which the style depends on.
 pub(crate) fn mark_root(name: &str, value: &str) {
     if let Some(root) = window().ok().and_then(|window| window.document()?.document_element()) {
         let _ = root.set_attribute(name, value);
     }
 }
 
-/// Colors the browser's own bars: on a light system, and on a dark one.
+/// Sets the color of the browser's own bars: the first for a light system theme, the second for a dark one.
 pub(crate) fn color_bars(colors: [&str; 2]) {
     let metas = window().ok().and_then(|window| window.document()?.query_selector_all("meta[name=theme-color]").ok());
     let Some(metas) = metas else { return };
@@ -202,35 +203,35 @@ pub(crate) fn color_bars(colors: [&str; 2]) {
     }
 }
 
-/// Names the browser's tab.
+/// Sets the title of the browser's tab.
 pub(crate) fn name_tab(title: &str) {
     if IS_HERE && let Some(document) = window().ok().and_then(|window| window.document()) {
         document.set_title(title);
     }
 }
 
-/// Asks the server for the page anew.
+/// Reloads the page.
 pub(crate) fn reload() {
     if let Ok(window) = window() {
         let _ = window.location().reload();
     }
 }
 
-/// Leaves the page for another site's.
+/// Leaves the page for the page at `url`.
 pub(crate) fn leave_for(url: &str) {
     if let Ok(window) = window() {
         let _ = window.location().assign(url);
     }
 }
 
-/// The address of a place on this page, by its fragment.
+/// Returns the full address of a fragment of this page.
 pub(crate) fn address_of(fragment: &str) -> String {
     let location = window().ok().map(|window| window.location());
     let page = location.and_then(|location| Some(location.origin().ok()? + &location.pathname().ok()?));
     format!("{}#{fragment}", page.unwrap_or_default())
 }
 
-/// An address on this server, whole.
+/// Returns the full address of a path on this server. Any other address is returned unchanged.
 pub(crate) fn absolute(path: &str) -> String {
     if !path.starts_with('/') {
         return path.to_owned();
@@ -239,13 +240,13 @@ pub(crate) fn absolute(path: &str) -> String {
     format!("{}{path}", origin.unwrap_or_default())
 }
 
-/// Calls `act` when the user first presses a key or enters text, and perhaps a second time.
+/// Calls `act` when the user first presses a key or enters text. It may be called twice, once for each.
 pub(crate) fn at_first_key(act: impl Fn() + 'static) {
     let Ok(window) = window() else { return };
     let act = Closure::<dyn Fn()>::new(act).into_js_value();
     let options = web_sys::AddEventListenerOptions::new();
     options.set_once(true);
-    // A keyboard on a screen may send text without keys.
+    // An on-screen keyboard may enter text without key events.
     for sign in ["keydown", "input"] {
         let _ =
             window.add_event_listener_with_callback_and_add_event_listener_options(sign, act.unchecked_ref(), &options);
@@ -254,17 +255,17 @@ pub(crate) fn at_first_key(act: impl Fn() + 'static) {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Stands in the page's script.
+    /// Defined in the document's script (`app`).
     #[wasm_bindgen(js_namespace = window, js_name = loadStyle, catch)]
     async fn load_later_style() -> Result<JsValue, JsValue>;
 }
 
-/// Loads how the later parts of the page look, unless that is there already, and says whether it came.
+/// Loads the style of the lazy parts, unless it is already loaded. Returns `false` if that fails.
 pub(crate) async fn load_style() -> bool {
     load_later_style().await.is_ok()
 }
 
-/// Says that some of the page's program is not here, or takes that back.
+/// Shows the notice that part of the page could not be loaded, or hides it again.
 pub(crate) fn tell_unloaded(is_missing: bool) {
     let Some(place) = window().ok().and_then(|window| window.document()?.get_element_by_id(BROKEN_ID)) else { return };
     if is_missing && let Some(words) = place.first_element_child() {
@@ -273,7 +274,8 @@ pub(crate) fn tell_unloaded(is_missing: bool) {
     let _ = if is_missing { place.remove_attribute("hidden") } else { place.set_attribute("hidden", "") };
 }
 
-/// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.
+/// Returns a random ID. `uuid` generates it with the browser's generator, because pages over plain HTTP lack
+/// `crypto.randomUUID`.
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }

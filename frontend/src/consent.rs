@@ -1,28 +1,28 @@
-//! What a person decides on a call, and what stands in place of the arguments that a model chose. Pure.
+//! Decisions on tool calls, and parsing of the arguments that the user edited. Pure.
 
 use serde::de::IgnoredAny;
 use tallybook_protocol::{CallDecision, Decision, RawJson, ToolCallId};
 
-/// Why a text cannot be the arguments of a call.
+/// The reason why a text cannot be the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// It is no JSON, from this place on, counted from 1.
+    /// The text is not valid JSON. The position is counted from 1.
     NoJson { line: usize, column: usize },
-    /// It is JSON, and no object.
+    /// The text is JSON, but not an object.
     NoObject,
 }
 
-/// The arguments in a text, with every digit as it was written.
+/// Parses arguments, and keeps every digit as it was written.
 pub(crate) fn edited_input(text: &str) -> Result<RawJson, Flaw> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Err(Flaw::NoJson { line: error.line(), column: error.column() });
     }
     let input = RawJson::from_text(text.trim());
-    // What nests too deep became a string.
+    // JSON that is nested too deeply became a string.
     if input.as_str().starts_with('{') { Ok(input) } else { Err(Flaw::NoObject) }
 }
 
-/// A decision on a call, without a word on it.
+/// Returns a decision without a reason, changed arguments, or a saved approval.
 pub(crate) fn plain_decision(id: ToolCallId, decision: Decision) -> CallDecision {
     CallDecision { tool_call_id: id, decision, reason: None, input: None, remember: None }
 }
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flaw_is_told_by_its_place() {
+    fn an_error_has_its_position() {
         for (text, flaw) in [
             ("", Flaw::NoJson { line: 1, column: 0 }),
             ("{\n  \"a\": 1,\n}", Flaw::NoJson { line: 3, column: 1 }),

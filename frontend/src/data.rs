@@ -1,5 +1,5 @@
-//! Where a page's data comes from while the server renders it: [`PageData`], which the server implements. In the browser
-//! it comes from the REST API.
+//! Data source of a page while the server renders it: [`PageData`], which the server implements. The browser gets its
+//! data from the REST API instead.
 
 use std::{future::Future, pin::Pin};
 
@@ -9,62 +9,61 @@ use uuid::Uuid;
 
 use crate::preferences::{NewChatModels, Preferences};
 
-/// How many messages of a conversation are loaded at a time, the newest first.
+/// Number of messages that are loaded at a time, the newest first.
 pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
 
-/// Of a conversation that is opened.
+/// The messages that are loaded when a conversation is opened.
 pub(crate) const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
 
-/// What a page needs while it is rendered on the server. It stands for the person who asks, and
-/// all but the futures' work is called within the reactive owner of the request.
+/// The data that the server needs to render a page for one user. All methods are called within the reactive owner of
+/// the request; only the returned futures run outside of it.
 pub trait PageData: Send + Sync {
-    /// The path that was asked for, e.g. `/c/…`.
+    /// Returns the requested path, for example `/c/…`.
     fn pathname(&self) -> String;
 
-    /// The newest conversations: the first page of the list.
+    /// Loads the first page of the list of conversations, the newest.
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>>;
 
-    /// One conversation with those of its messages that `window` asks for; `None` when there is none that this person may
-    /// see.
+    /// Loads a conversation with the messages in `window`; `None` if it does not exist or the user may not see it.
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
-    /// The models that answer, at least one.
+    /// Returns the models that can answer, at least one.
     fn models(&self) -> ModelList;
 
-    /// The tools that they have.
+    /// Returns the tools of the models.
     fn tools(&self) -> Vec<ToolInfo>;
 
-    /// What the reader chose, or asks for.
+    /// Returns the user's preferences: choices, or the settings of the user's browser.
     fn preferences(&self) -> Preferences;
 
-    /// The models that the reader chose for new chats.
+    /// Returns the models that the user chose for new chats.
     fn new_chat_models(&self) -> NewChatModels;
 
-    /// What this person signed in with; `None` where nobody has to.
+    /// Returns the name that the user signed in with; `None` if the server needs no sign-in.
     fn person(&self) -> Option<String>;
 
-    /// Returns `true` if others changed this user's account and the user has not acknowledged it.
+    /// Returns `true` if another user changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;
 
-    /// The id of this person, under which the browser keeps what is being written.
+    /// Returns the user's ID, which is part of the keys of drafts in the browser.
     fn user_id(&self) -> i64;
 
-    /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
+    /// Sets the HTTP status of the response, for example 404 if the page does not exist. Called at most once.
     fn set_status(&self, status: u16);
 }
 
-/// What the methods of [`PageData`] return.
+/// Return type of the methods of [`PageData`].
 pub type PageFuture<T> = Pin<Box<dyn Future<Output = Result<T, PageError>> + Send>>;
 
-/// Why a page lacks its data.
+/// The reason why a page has no data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageError {
-    /// What is wrong and what to do, in a plain sentence for the reader.
+    /// A plain sentence for the user: the problem, and how to solve it.
     pub message: String,
 }
 
 impl PageError {
-    /// An error that tells the reader `message`.
+    /// Creates an error with this message for the user.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }

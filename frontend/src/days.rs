@@ -1,4 +1,5 @@
-//! Which day a conversation was last written in, as its reader's calendar has it. Pure: `browser` tells where days begin.
+//! Groups conversations by the day of their last change, in the user's calendar. Pure: `browser` finds the
+//! boundaries of days.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +13,7 @@ pub(crate) enum Day {
     Older,
 }
 
-/// Where days begin, in milliseconds since 1970.
+/// Beginnings of days, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calendar {
     pub(crate) today: i64,
@@ -22,7 +23,7 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
-    /// The days of Greenwich at `now`.
+    /// Returns the days of UTC at `now`.
     pub(crate) fn utc(now: SystemTime) -> Self {
         const DAY_MS: i64 = 24 * 60 * 60 * 1000;
         let ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -30,7 +31,7 @@ impl Calendar {
         Self { today, yesterday: today - DAY_MS, last_week: today - 7 * DAY_MS }
     }
 
-    /// The group of what happened at `ms`. A clock that is ahead of the reader's is still today.
+    /// Returns the group of a time. A time in the future, from a clock that is ahead of the user's, counts as today.
     pub(crate) fn day_of(self, ms: i64) -> Day {
         if ms >= self.today {
             Day::Today
@@ -51,7 +52,7 @@ mod tests {
     use super::{Calendar, Day};
 
     #[test]
-    fn greenwich_has_days_of_24_hours() {
+    fn utc_days_have_24_hours() {
         let noon = UNIX_EPOCH + Duration::from_hours(24 * 10 + 12);
         let day = 86_400_000;
         assert_eq!(Calendar::utc(noon), Calendar { today: 10 * day, yesterday: 9 * day, last_week: 3 * day });

@@ -1,40 +1,40 @@
-//! Texts that are being written, kept in this browser for each user until they are sent or given up: bounded in number, size and
-//! age. Other tabs read and write the same texts; the last change wins. The document's script (`app`) keeps the message field in
-//! the same form before the page is alive.
+//! Drafts: texts that the user is writing. This browser stores them for each user until they are sent or discarded.
+//! Their number, size, and age are limited. All tabs read and write the same drafts; the last change wins. The
+//! document's script (`app`) stores the text of the message field in the same format before the page is interactive.
 
 use crate::browser;
 
-/// Begins the names of all items of the browser's storage that hold such texts.
+/// Prefix of the keys of all drafts in the browser's storage.
 pub(crate) const PREFIX: &str = "draft:";
 
-/// The maximum number of texts that are kept. The oldest make room.
+/// Maximum number of drafts. The oldest are removed first.
 const MAX_ITEMS: usize = 200;
-/// The maximum length of all of them in UTF-16 units: browsers have room for about 5,000,000.
+/// Maximum length of all drafts, in UTF-16 units. Browsers can store about 5,000,000.
 const MAX_UNITS: usize = 2_000_000;
-/// Texts that were not changed for so long are forgotten.
+/// Maximum time since the last change of a draft.
 const MAX_AGE_MS: i64 = 90 * 24 * 60 * 60 * 1000;
 
-/// An item of the storage, without its text.
+/// A stored draft without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) key: String,
-    /// When it was written, in milliseconds since 1970; 0 if that is unknown.
+    /// Time of the last change, in milliseconds since 1970; 0 if unknown.
     pub(crate) at: i64,
-    /// Its length in UTF-16 units.
+    /// Length in UTF-16 units.
     pub(crate) units: usize,
 }
 
-/// Returns the key of a text in the browser's storage.
+/// Returns the key of a draft in the browser's storage.
 pub(crate) fn storage_key(user: i64, name: &str) -> String {
     format!("{PREFIX}{user}:{name}")
 }
 
-/// Returns the text that is kept under `name` for this user; empty if there is none.
+/// Returns the draft with this name of this user; empty if it does not exist.
 pub(crate) fn kept(name: &str) -> String {
     browser::stored(&own_key(name)).map(|value| decode(&value).1.to_owned()).unwrap_or_default()
 }
 
-/// Keeps a text under `name`; an empty one is forgotten. A new text makes older ones go that exceed the limits.
+/// Stores a draft; an empty one is removed. A new draft removes older ones that exceed the limits.
 pub(crate) fn keep(name: &str, text: &str) {
     if !browser::IS_HERE {
         return;
@@ -56,7 +56,7 @@ pub(crate) fn keep(name: &str, text: &str) {
     }
 }
 
-/// Removes other texts, the oldest first, until this text fits. Returns `false` if that does not help.
+/// Removes other drafts, the oldest first, until this one fits. Returns `false` if it still does not fit.
 fn make_room(key: &str, value: &str) -> bool {
     let mut others = others(key);
     others.sort_by_key(|item| item.at);
@@ -66,27 +66,27 @@ fn make_room(key: &str, value: &str) -> bool {
     })
 }
 
-/// Returns all texts but the one under `key`.
+/// Returns all drafts except the one with this key.
 fn others(key: &str) -> Vec<Item> {
     let items = browser::stored_items(PREFIX).into_iter().filter(|(held, _)| held != key);
     items.map(|(key, value)| Item { at: decode(&value).0, units: units(&value), key }).collect()
 }
 
-/// Returns the name and the text that another tab has changed for this user, if `key` and `value` are such an item.
+/// Returns the name and text of a changed item, if it is one of this user's drafts.
 pub(crate) fn changed_elsewhere(key: &str, value: Option<&str>) -> Option<(String, String)> {
     let name = key.strip_prefix(&own_key(""))?;
     Some((name.to_owned(), value.map(|value| decode(value).1.to_owned()).unwrap_or_default()))
 }
 
-/// Forgets the texts of all users. To be called when a user signs out.
+/// Removes the drafts of all users. Call it when a user signs out.
 pub(crate) fn clear() {
     for (key, _) in browser::stored_items(PREFIX) {
         browser::forget_stored(&key);
     }
 }
 
-/// Returns the keys of the items that have to go when another text is added: those that are too old, and the oldest beyond the
-/// limits.
+/// Returns the keys of the drafts to remove when another one is added: those that are too old, and the oldest beyond
+/// the limits.
 fn outdated(mut items: Vec<Item>, now: i64) -> Vec<String> {
     items.sort_by_key(|item| std::cmp::Reverse(item.at));
     let (mut count, mut used) = (1, 0_usize);
@@ -102,7 +102,7 @@ fn units(value: &str) -> usize {
     value.encode_utf16().count()
 }
 
-/// Returns a text with its time, as it is stored: the milliseconds, a space, the text.
+/// Returns a draft in its stored form: the milliseconds, a space, and the text.
 fn encode(at: i64, text: &str) -> String {
     format!("{at} {text}")
 }
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_two_users_have_different_keys() {
+    fn drafts_of_two_users_have_different_keys() {
         assert_eq!(storage_key(1, "draft"), "draft:1:draft");
         assert_ne!(storage_key(1, "draft"), storage_key(11, "draft"));
     }
 
     #[test]
-    fn a_text_is_read_as_it_was_written() {
+    fn a_stored_draft_is_read_back_unchanged() {
         for text in ["", "a", " a b\n", "12 3"] {
             assert_eq!(decode(&encode(5, text)), (5, text));
         }
@@ -140,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn old_texts_and_those_beyond_the_limits_go_the_oldest_first() {
+    fn old_drafts_and_the_oldest_beyond_the_limits_are_removed() {
         let now = 2 * MAX_AGE_MS;
         assert_eq!(outdated(vec![item(1, 5), item(now - 1, 5)], now), ["1"]);
         let many: Vec<_> = (0..i64::try_from(MAX_ITEMS).unwrap()).map(|at| item(now - at, 1)).collect();
         let oldest = many.last().unwrap().key.clone();
-        assert_eq!(outdated(many, now), [oldest], "one place is for the text that is added");
+        assert_eq!(outdated(many, now), [oldest], "the added draft counts, too");
         let large = |units| vec![item(now - 2, units), item(now - 1, MAX_UNITS / 2)];
         assert_eq!(outdated(large(MAX_UNITS / 2), now), Vec::<String>::new());
         assert_eq!(outdated(large(MAX_UNITS / 2 + 1), now), [(now - 2).to_string()]);

@@ -1,8 +1,9 @@
-//! What is taken from an answer into other programs: code as a file, a table as CSV.
+//! File formats for parts of an answer: code as a file, and tables as CSV.
 
 use std::borrow::Cow;
 
-/// The name of a file of code in this language, as it is named after a fence; `code.txt` when it is not known.
+/// Returns the name of a file for code in this language, which is the label of a code fence. It is `code.txt` if the
+/// language is unknown.
 pub(crate) fn file_name(label: &str) -> String {
     let language = label.split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
     let extension = match language.as_str() {
@@ -22,7 +23,7 @@ pub(crate) fn file_name(label: &str) -> String {
         "perl" => "pl",
         "haskell" => "hs",
         "julia" => "jl",
-        // Many are called as their files end.
+        // Labels that are already file extensions.
         "rs" | "py" | "js" | "jsx" | "ts" | "tsx" | "mjs" | "c" | "h" | "cpp" | "hpp" | "cs" | "go" | "java" | "rb"
         | "kt" | "swift" | "php" | "r" | "lua" | "sql" | "sh" | "ps1" | "html" | "css" | "scss" | "json" | "toml"
         | "yml" | "xml" | "svg" | "csv" | "md" | "tex" | "pl" | "hs" | "jl" | "diff" | "patch" | "ini" | "dart"
@@ -32,11 +33,11 @@ pub(crate) fn file_name(label: &str) -> String {
     format!("code.{extension}")
 }
 
-/// Rows of a table as CSV after RFC 4180.
+/// Formats the rows of a table as CSV (RFC 4180).
 ///
-/// What stands in a table comes from a model, and through it from anywhere, and spreadsheets compute a cell that begins as
-/// a formula does, which can send what they hold elsewhere. Such a cell gets an apostrophe in front, which makes it text to
-/// them. A number stays a number, with its sign.
+/// The content of a table is untrusted, because it comes from a model. Spreadsheets evaluate a cell that starts like
+/// a formula, and a formula can send their data elsewhere. Such a cell gets an apostrophe in front, so that
+/// spreadsheets treat it as text. Numbers, with or without a sign, are unchanged.
 pub(crate) fn csv(rows: &[Vec<String>]) -> String {
     let mut csv = String::new();
     for row in rows {
@@ -52,12 +53,13 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> String {
 }
 
 fn without_formula(cell: &str) -> Cow<'_, str> {
-    // Some programs take the wide forms for the others.
+    // Some programs treat the full-width forms like the others.
     let may_compute = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']);
     if may_compute && !is_number(cell) { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
 }
 
-/// A sign, digits, and what groups them and follows them; nothing that could name or call anything.
+/// Returns `true` for a number: an optional sign, a digit, then digits, separators, and percent signs. Such a cell
+/// cannot name or call anything.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['+', '-']).unwrap_or(cell);
     digits.starts_with(|first: char| first.is_ascii_digit())
@@ -95,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_if_necessary() {
         let row = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>();
         let rows = [row(&["Item", "Sum"]), row(&["A, \"big\" one", "1\n2"]), row(&["", " 計算 "])];
         assert_eq!(csv(&rows), "Item,Sum\r\n\"A, \"\"big\"\" one\",\"1\n2\"\r\n,計算\r\n");
     }
 
     #[test]
-    fn nothing_computes_where_it_is_pasted_and_numbers_stay_numbers() {
+    fn formulas_become_text_and_numbers_are_unchanged() {
         for (cell, field) in [
             ("=1+2", "'=1+2"),
             ("@SUM(A1)", "'@SUM(A1)"),

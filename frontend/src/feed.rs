@@ -1,5 +1,6 @@
-//! Reads the list feed (`GET /api/events`) while the tab is visible, and passes its events to the page's subscribers. The visible
-//! tabs of a browser share one stream: browsers open only six connections to a host over HTTP/1.1.
+//! Reads the list feed (`GET /api/events`) while the tab is visible, and passes its events to the page's subscribers.
+//! The visible tabs of a browser share one stream, because browsers open only six connections to a host over
+//! HTTP/1.1.
 
 mod tab;
 
@@ -21,34 +22,34 @@ use crate::{
 const MAX_PAUSE_SECS: u64 = 30;
 /// Version of the format of the messages between tabs.
 const FORMAT: u32 = 1;
-/// Interval between two signs of life of the leading tab.
+/// Interval between two keep-alives of the leading tab, and between two checks of the other tabs for silence.
 const TICK: Duration = Duration::from_secs(5);
 
-/// What the feed tells.
+/// News from the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// The feed is heard from now on; whatever happened before may have been missed.
+    /// The feed is connected from now on. Events before that may have been missed.
     Missed,
-    /// Something happened.
+    /// An event of the feed.
     Event(FeedEvent),
 }
 
-/// The feed of this page. It is read until the component that made it goes away.
+/// The feed of this page. It is read until the component that created it is removed.
 #[derive(Clone, Copy)]
 pub(crate) struct Feed {
     subscribers: StoredValue<Vec<(u32, Callback<News>)>>,
     last_subscriber: StoredValue<u32>,
     following: StoredValue<Option<AbortHandle>>,
-    /// The folder of this page's program, which names its version.
+    /// The folder of this page's WASM module, which identifies its version.
     folder: StoredValue<String>,
-    /// Whether the server has another page by now.
+    /// `true` if the server has another version of the page.
     pub(crate) is_outdated: RwSignal<bool>,
     /// `true` once the server says that the session has ended.
     pub(crate) is_signed_out: RwSignal<bool>,
 }
 
 impl Feed {
-    /// The feed, for a page whose program is in `folder`.
+    /// Creates the feed of a page whose WASM module is in `folder`.
     pub(crate) fn new(folder: String) -> Self {
         let feed = Self {
             subscribers: StoredValue::default(),
@@ -58,9 +59,9 @@ impl Feed {
             is_outdated: RwSignal::new(false),
             is_signed_out: RwSignal::new(false),
         };
-        // Effects run in a browser alone, once the page is there.
+        // Effects run only in the browser, once the page is rendered.
         effect(move || {
-            // After what is built in turn.
+            // After the parts of the page that are mounted first.
             let placed = in_place();
             spawn_local(async move {
                 placed.await;
@@ -79,7 +80,7 @@ impl Feed {
         feed
     }
 
-    /// Tells `hear` what happens, until the component that asks for it goes away.
+    /// Calls `hear` with the news of the feed, until the calling component is removed.
     pub(crate) fn subscribe(self, hear: impl Fn(News) + Send + Sync + 'static) {
         let number = self.last_subscriber.get_value().wrapping_add(1);
         self.last_subscriber.set_value(number);
@@ -89,7 +90,7 @@ impl Feed {
         });
     }
 
-    /// Tells everybody. Also for what was done here, when nobody should have to wait to be told.
+    /// Passes news to all subscribers. Also used for changes made on this page, so that they show at once.
     pub(crate) fn publish(self, news: &News) {
         for (_, subscriber) in self.subscribers.try_get_value().unwrap_or_default() {
             subscriber.run(news.clone());
@@ -102,7 +103,7 @@ impl Feed {
         }
     }
 
-    /// Follows the feed while the tab is seen. A hidden one needs no connection; it catches up when it is shown.
+    /// Follows the feed while the tab is visible. A hidden tab needs no connection; it catches up when it is shown.
     fn attend(self) {
         self.stop();
         if browser::is_hidden() {
@@ -111,7 +112,7 @@ impl Feed {
         let (task, handle) = abortable(self.follow());
         self.following.set_value(Some(handle));
         spawn_local(async move {
-            // `Err` says that it was aborted, which is how it ends.
+            // `Err` means that the task was aborted, which is how it ends.
             let _ = task.await;
         });
     }
@@ -122,8 +123,8 @@ impl Feed {
         }
     }
 
-    /// Reads the feed as the leader of the browser's tabs, and listens to the leader until then. A browser without locks or
-    /// channels has each tab read the feed.
+    /// Reads the feed as the leader of the browser's tabs, and listens to the leader until then. In a browser without
+    /// locks or channels, each tab reads the feed.
     async fn follow(self) {
         let tab = Rc::new(RefCell::new(Tab::new(browser::random_id())));
         let hearing = Rc::clone(&tab);
@@ -156,7 +157,7 @@ impl Feed {
         }
     }
 
-    /// Takes a message from another tab, and returns the reply.
+    /// Handles a message from another tab, and returns the reply.
     fn hear(self, tab: &RefCell<Tab>, text: &str) -> Option<String> {
         let message = serde_json::from_str(text).ok()?;
         let outcome = tab.borrow_mut().hear(message);
@@ -174,21 +175,22 @@ impl Feed {
         }
     }
 
-    /// Publishes that events before now may have been missed, given the folder of the server's page.
+    /// Publishes that the feed is connected and that earlier events may have been missed. Compares the folder of the
+    /// server's page with this page's.
     fn connected(self, newest: Option<&String>) {
         let Some(folder) = self.folder.try_get_value() else { return };
         self.is_outdated.try_set(newest.is_some_and(|newest| *newest != folder));
         self.publish(&News::Missed);
     }
 
-    /// Reads the stream, over as many connections as it takes. `pass_on` is called with what other tabs are to hear, and with
-    /// `None` when the connection is lost.
+    /// Reads the stream, and reconnects when the connection breaks. Calls `pass_on` with each message for the other
+    /// tabs, and with `None` when the connection breaks.
     async fn read(self, pass_on: impl Fn(Option<&Message>)) {
         let mut attempt = 0;
         loop {
             let answer = api::feed().await;
             if answer.as_ref().is_err_and(api::ApiError::is_signed_out) {
-                // The sign-in page leads back to here. A user who is writing goes there by the link.
+                // The sign-in page leads back here. A user who is writing stays, and gets a link to it instead.
                 return if browser::has_written() { self.is_signed_out.set(true) } else { browser::reload() };
             }
             if let Ok(mut stream) = answer {
@@ -211,13 +213,13 @@ impl Feed {
     }
 }
 
-/// Returns the name of the lock that the leading tab holds, and of the channel on which it passes the feed on. Each user of this
-/// browser has a name of their own, so that the tabs of one hear nothing of another's conversations.
+/// Returns the name of the lock of the leading tab, which is also the name of the channel between the tabs. The name
+/// contains the user's ID, so that the tabs of one user never receive another user's events.
 fn shared_name() -> String {
     format!("tallybook-feed-{FORMAT}-{}", browser::user_id())
 }
 
-/// Listens until this tab is to lead: the leader goes away, or is silent for so long that it counts as frozen.
+/// Listens until this tab is to lead: the leader closes, or has been silent for so long that it counts as frozen.
 async fn wait_to_lead(shared: &str, tab: &RefCell<Tab>, channel: &TabChannel) -> Result<TabLock, NoLock> {
     let hello = tab.borrow_mut().listen();
     send(channel, &hello);
@@ -235,7 +237,7 @@ async fn wait_to_lead(shared: &str, tab: &RefCell<Tab>, channel: &TabChannel) ->
     }
 }
 
-/// Tells the other tabs at intervals that the leader is alive. Never ends.
+/// Sends a keep-alive to the other tabs at intervals. Never returns.
 async fn show_life(channel: &TabChannel) {
     loop {
         send(channel, &Message::Alive);

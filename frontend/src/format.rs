@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::{invisible::escaped, language::Language};
 
-/// Formats a duration in milliseconds: `340 ms`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `3.4秒`, `2分5秒`. Rounds down,
-/// so that no unit overflows.
+/// Formats a duration in milliseconds: `340 ms`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `3.4秒`, `2分5秒`. Rounds
+/// down, so that no unit overflows.
 pub fn duration(language: Language, ms: i64) -> String {
     let [second, minute, hour, gap] = match language {
         Language::English => ["s", "m", "h", " "],
@@ -33,8 +33,8 @@ pub fn count_of(number: i64) -> String {
     grouped(&number.max(0).to_string())
 }
 
-/// Formats an amount of money given in billionths, without its currency: `1.25`, `0.0123`, `<0.0001`. Amounts below 1 have
-/// four decimal places, since answers cost fractions of a cent.
+/// Formats an amount of money given in billionths, without its currency: `1.25`, `0.0123`, `<0.0001`. Amounts below 1
+/// have four decimal places, because answers cost fractions of a cent.
 pub fn amount(nanos: i64) -> String {
     const UNIT: i64 = 1_000_000_000;
     match nanos {
@@ -70,8 +70,8 @@ pub fn size(language: Language, bytes: i64) -> String {
     }
 }
 
-/// Splits a text into blocks of at most `limit` bytes; `limit` must be at least 4. A block ends at a line end if one is in
-/// its second half, and otherwise between two characters.
+/// Splits a text into blocks of at most `limit` bytes; `limit` must be at least 4. A block ends at a line end if its
+/// second half contains one, and otherwise between two characters.
 pub fn blocks(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! A message that one goes to: how an address names it, which of its calls is meant, and which words are marked there. Pure;
-//! the way there is the session's, what is seen of it is in `reveal`.
+//! A message to go to: parses it from an address, and finds the words to mark in it. Pure: the session loads the
+//! message, and `reveal` shows it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::phrase::Phrase;
 
-/// So many places of words are marked in one text. More are no help to a reader.
+/// Maximum number of marks in one text. More would not help the user.
 const MAX_MARKS: usize = 200;
 
 /// A place to go to.
@@ -16,20 +16,21 @@ const MAX_MARKS: usize = 200;
 pub(crate) struct Goal {
     pub(crate) conversation: Uuid,
     pub(crate) message: MessageId,
-    /// The call of the message that is to be opened.
+    /// The call of the message to open.
     pub(crate) call: Option<ToolCallId>,
-    /// What is marked there, in lower case.
+    /// Words to mark, in lower case.
     pub(crate) words: Vec<String>,
-    /// The phrase that is marked there in place of words, at one of its places, counted from 0.
+    /// The phrase to mark in place of words, and which of its matches, counted from 0.
     pub(crate) phrase: Option<(Phrase, usize)>,
-    /// For a reading position: how many pixels below the top of the messages the message begins. Nothing is marked there.
+    /// For a reading position: the distance in pixels from the top of the messages to the beginning of the message.
+    /// Nothing is marked there.
     pub(crate) offset: Option<i32>,
-    /// Whether the focus goes there too.
+    /// `true` if the focus moves there, too.
     pub(crate) takes_focus: bool,
 }
 
 impl Goal {
-    /// The place that the fragment of an address names, as `#message-12`; `None` when it names no message.
+    /// Parses the fragment of an address, such as `#message-12`. Returns `None` if it names no message.
     pub(crate) fn of_fragment(conversation: Uuid, fragment: &str) -> Option<Self> {
         let id = fragment.strip_prefix("#message-")?.parse().ok()?;
         Some(Self {
@@ -43,13 +44,13 @@ impl Goal {
         })
     }
 
-    /// The place that was read when a conversation was left.
+    /// Returns the place that the user was reading when leaving a conversation.
     pub(crate) fn of_reading(conversation: Uuid, Reading { message, offset }: Reading) -> Self {
         let offset = Some(offset);
         Self { conversation, message, call: None, words: Vec::new(), phrase: None, offset, takes_focus: false }
     }
 
-    /// The place where a search for `query` found something; `None` when that is a title.
+    /// Returns the place of a search result for `query`; `None` if the match is in a title.
     pub(crate) fn of_hit(hit: &SearchHit, query: &str) -> Option<Self> {
         Some(Self {
             conversation: hit.conversation_uuid,
@@ -63,24 +64,25 @@ impl Goal {
     }
 }
 
-/// A reading position: the first message in sight, and how many pixels below the top of the messages it begins.
+/// A reading position: the first visible message, and the distance in pixels from the top of the messages to its
+/// beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) message: MessageId,
     pub(crate) offset: i32,
 }
 
-/// The id of a message's element.
+/// Returns the ID of a message's element.
 pub(crate) fn element_id(message: MessageId) -> String {
     format!("message-{message}")
 }
 
-/// The lasting address of a message, without the server's.
+/// Returns the path and fragment of a message's permanent address.
 pub(crate) fn permalink(conversation: Uuid, message: MessageId) -> String {
     format!("/c/{conversation}#{}", element_id(message))
 }
 
-/// The words of a search, as the server reads it: what stands in double quotes is one of them.
+/// Splits a search query into words as the server does: text in double quotes is one word.
 fn words_of(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for (number, piece) in query.split('"').enumerate() {
@@ -94,12 +96,13 @@ fn words_of(query: &str) -> Vec<String> {
     words
 }
 
-/// Letter by letter, as texts are compared with it: a sigma at the end of a word is none there.
+/// Converts a text to lower case letter by letter, as [`match_bytes`] does. A sigma at the end of a word therefore
+/// has no special form.
 fn lower(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Where any of the words stand in a text, in UTF-16 units, as browsers count. None reaches into another.
+/// Returns the ranges of a text that match any of the words, in UTF-16 units, as browsers count. They do not overlap.
 pub(crate) fn marks(text: &str, words: &[String]) -> Vec<Range<u32>> {
     let mut marks = Vec::new();
     let (mut units, mut rest) = (0, text);
@@ -118,7 +121,8 @@ pub(crate) fn marks(text: &str, words: &[String]) -> Vec<Range<u32>> {
     marks
 }
 
-/// How many bytes at the beginning of a text are the word, which is in lower case. White space is all the same.
+/// Returns the length in bytes of the word, which is in lower case, at the beginning of a text. All kinds of white
+/// space are equal. Returns `None` if the text does not begin with the word.
 fn match_bytes(text: &str, word: &str) -> Option<usize> {
     let mut wanted = word.chars().peekable();
     for (at, c) in text.char_indices() {
@@ -141,7 +145,7 @@ mod tests {
     use super::{Goal, MAX_MARKS, marks, permalink, words_of};
 
     #[test]
-    fn an_address_names_a_message() {
+    fn the_permalink_of_a_message_is_parsed() {
         let nil = Uuid::nil();
         let address = permalink(nil, MessageId(12));
         assert_eq!(address, format!("/c/{nil}#message-12"));
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_marked_where_they_stand_as_browsers_count() {
+    fn words_are_marked_in_utf_16_units() {
         for (text, query, expected) in [
             ("Tax and TAX", "tax", &[(0, 3), (8, 11)][..]),
             ("🙂 tax", "tax", &[(3, 6)]),

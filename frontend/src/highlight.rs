@@ -1,12 +1,12 @@
-//! Highlights of texts by the CSS Custom Highlight API: ranges to which the style gives a look of their own, without a change
-//! to the document. Browsers without it show none.
+//! Highlights of texts with the CSS Custom Highlight API: the style sets how the ranges look, and the document is
+//! unchanged. Browsers without the API show no highlights.
 
 use wasm_bindgen::prelude::*;
 use web_sys::Range;
 
 #[wasm_bindgen]
 extern "C" {
-    /// Ranges with a look of their own.
+    /// A set of ranges with a style of their own.
     type Highlight;
 
     #[wasm_bindgen(constructor, catch)]
@@ -30,17 +30,17 @@ extern "C" {
     static HIGHLIGHTS: Option<HighlightRegistry>;
 }
 
-/// Which texts are highlighted.
+/// A kind of highlight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Every place of the phrase that the find bar looks for.
+    /// Every match of the phrase in the find bar.
     Place,
-    /// The place that the user went to. It is drawn above all others.
+    /// The place that the user went to. It is drawn above the other highlights.
     Found,
 }
 
 impl Look {
-    /// Its name in the style.
+    /// Returns the name of the highlight in the style.
     const fn name(self) -> &'static str {
         match self {
             Self::Place => "place",
@@ -49,9 +49,9 @@ impl Look {
     }
 }
 
-/// Highlights these ranges, in place of those that were before.
+/// Highlights these ranges, in place of the previous ones.
 pub(crate) fn show(look: Look, ranges: &[Range]) {
-    // Without the API nothing is to be done.
+    // Without the API there is nothing to do.
     let _ = HIGHLIGHTS.with(|registry| -> Result<(), JsValue> {
         let Some(registry) = registry else { return Ok(()) };
         let highlight = Highlight::new()?;

@@ -1,6 +1,6 @@
-//! Building the page part by part while a browser takes it over, each part in a task of its own: what is done meanwhile on a slow
-//! processor waits for one part, and not for the page. What one came for is built first, and then the page is alive; around it, what
-//! the server drew stands until its turn comes.
+//! Scheduler of the mount: the browser builds the page part by part, each in a task of its own. On a slow device,
+//! user input then waits for one part instead of the whole page. The parts that the user came for are built first,
+//! then the page is interactive. The server's HTML of the other parts stays until they are built.
 
 #[cfg(feature = "browser")]
 use std::mem::take;
@@ -13,47 +13,47 @@ use crate::browser;
 
 #[derive(Default)]
 struct Turns {
-    /// What is built before the page is put in its place, by what has it built.
+    /// Signals of the parts to build before the page is swapped in. Setting one builds its part.
     first: VecDeque<RwSignal<bool>>,
-    /// What is built after that.
+    /// Parts to build after that.
     around: Vec<Around>,
-    /// What is done as soon as the page is in its place.
+    /// Actions to run once the page is swapped in.
     then: Vec<Box<dyn FnOnce()>>,
 }
 
-/// A part around what one came for.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server builds everything at once"))]
+/// A part to build after the page is swapped in.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server builds all parts at once"))]
 pub(crate) struct Around {
-    /// The id of its element, and of the one that the server drew.
+    /// ID of the part's element, in the server-rendered page as well.
     pub(crate) id: &'static str,
-    /// What has it built.
+    /// Setting this signal builds the part.
     pub(crate) is_due: RwSignal<bool>,
 }
 
 thread_local! {
-    /// The parts that are still to be built; nothing once the page was taken over, and on a server.
+    /// The parts that are not built yet; `None` once the page is swapped in, and on the server.
     static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
 }
 
-/// From now on, parts wait for their turn.
+/// Starts the schedule: from now on, parts wait until they are due.
 #[cfg(feature = "browser")]
 pub(crate) fn begin() {
     TURNS.set(Some(Turns::default()));
 }
 
-/// Whose turn it is of what is built first.
+/// Returns the signal of the next part to build before the page is swapped in.
 #[cfg(feature = "browser")]
 pub(crate) fn next() -> Option<RwSignal<bool>> {
     TURNS.with_borrow_mut(|turns| turns.as_mut()?.first.pop_front())
 }
 
-/// What is to be built around that.
+/// Returns the parts to build after the page is swapped in.
 #[cfg(feature = "browser")]
 pub(crate) fn take_around() -> Vec<Around> {
     TURNS.with_borrow_mut(|turns| turns.as_mut().map(|turns| take(&mut turns.around)).unwrap_or_default())
 }
 
-/// The page is in its place, and from now on parts are built at once.
+/// Ends the schedule, once the page is swapped in: from now on, parts are built at once.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
     if let Some(Turns { first, then, .. }) = TURNS.take() {
@@ -66,8 +66,9 @@ pub(crate) fn end() {
     }
 }
 
-/// Does it in the next frame that has the page in its place: out of that nothing is laid out, and nothing takes the focus. A
-/// server has no frames, and does nothing: what it takes down once it is drawn may ask for one.
+/// Runs `act` in the next frame after the page is swapped in. Before that, its elements have no layout and cannot
+/// take the focus. Does nothing on the server, which has no frames but may call this when it disposes of a rendered
+/// page.
 pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
     if !browser::IS_HERE {
         return;
@@ -76,12 +77,12 @@ pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
     when_in_place(Box::new(move || request_animation_frame(act)));
 }
 
-/// Waits, when a browser takes the page over just now, until it is in its place.
+/// Waits until the page is swapped in, if the mount is under way.
 pub(crate) fn in_place() -> impl Future<Output = ()> {
     let (tell, told) = oneshot::channel::<()>();
     when_in_place(Box::new(move || drop(tell)));
     async move {
-        // The end of its sender is all that there is to be told.
+        // Dropping the sender is the only signal.
         let _ = told.await;
     }
 }
@@ -97,12 +98,12 @@ fn when_in_place(act: Box<dyn FnOnce()>) {
     }
 }
 
-/// A part that is built in its turn, before the page is put in its place.
+/// Adds a part to build before the page is swapped in.
 pub(crate) fn in_turn(part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
     when_due(|turns, is_due| turns.first.push_back(is_due), Box::new(part))
 }
 
-/// A part around what one came for, which is an element with this id.
+/// Adds a part to build after the page is swapped in. It is an element with this ID.
 pub(crate) fn around(id: &'static str, part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
     when_due(|turns, is_due| turns.around.push(Around { id, is_due }), Box::new(part))
 }

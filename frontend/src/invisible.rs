@@ -1,5 +1,5 @@
-//! Writes characters that a reader cannot see, or that change how the text around them reads, as codes such as `⟨U+202E⟩`, and
-//! names them in a warning. `characters` says which these are.
+//! Writes characters that are invisible, or that change how the text around them reads, as codes such as `⟨U+202E⟩`,
+//! and names them in a warning. `characters` finds them.
 
 mod characters;
 
@@ -23,7 +23,7 @@ pub enum Piece<'a> {
     BlankLines(usize),
 }
 
-/// The pieces of a text, in order. None of them is empty.
+/// Splits a text into pieces, in order. No piece is empty.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut begin, mut hides, mut is_line_start, mut blank_until) = (0, false, true, 0);
@@ -54,7 +54,8 @@ fn push<'a>(pieces: &mut Vec<Piece<'a>>, text: &'a str, hides: bool) {
     }
 }
 
-/// Counts the blank lines at the start of `text`, and their bytes up to the last line break, if they are too many to be shown.
+/// Counts the blank lines at the start of `text`, and their bytes up to the last line break. Returns `None` if they
+/// are few enough to be shown.
 fn blank_lines(text: &str) -> Option<(usize, usize)> {
     let is_blank = |line: &&str| {
         let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
@@ -67,7 +68,7 @@ fn blank_lines(text: &str) -> Option<(usize, usize)> {
     (lines > MAX_BLANK_LINES).then(|| (lines, length - 1))
 }
 
-/// The codes of hidden characters: `⟨U+200B⟩`, or `⟨U+200B ×3⟩` for the same one repeated.
+/// Returns the codes of hidden characters: `⟨U+200B⟩`, or `⟨U+200B ×3⟩` for a repeated character.
 pub fn codes(hidden: &str) -> String {
     let mut codes = String::new();
     let mut chars = hidden.chars().peekable();
@@ -86,7 +87,7 @@ pub fn codes(hidden: &str) -> String {
     codes
 }
 
-/// A text for one line, with codes in it.
+/// Returns a text for one line, with its hidden characters written as codes.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if characters(text).all(|(_, _, kind)| kind.is_none()) {
         return Cow::Borrowed(text);
@@ -105,7 +106,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// JSON that means the same, with hidden characters written as JSON's own escapes, so that they can be seen in a field.
+/// Returns equivalent JSON with hidden characters written as JSON escapes, so that they are visible in a text field.
 pub fn escaped_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for (_, c, kind) in characters(json) {
@@ -126,21 +127,21 @@ pub fn escaped_json(json: &str) -> String {
 pub struct Found([usize; Kind::ALL.len()]);
 
 impl Found {
-    /// Counts those of a text as well.
+    /// Adds the counts of a text.
     pub fn add(&mut self, text: &str) {
         for kind in characters(text).filter_map(|(_, _, kind)| kind) {
             self.0[kind as usize] += 1;
         }
     }
 
-    /// Those of a text.
+    /// Counts the hidden characters of a text.
     pub fn of(text: &str) -> Self {
         let mut found = Self::default();
         found.add(text);
         found
     }
 
-    /// The sentence that names what was found; `None` if nothing was.
+    /// Returns the sentence that names the characters; `None` if none were found.
     pub fn warning(self, language: Language) -> Option<String> {
         let counts = Kind::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0);
         let named: Vec<String> = counts.map(|(kind, count)| named(language, kind, count)).collect();
@@ -198,7 +199,7 @@ mod tests {
     const HIDDEN: [char; 2] = ['\u{200b}', '\u{202e}'];
 
     #[test]
-    fn what_cannot_be_seen_is_written_as_a_code() {
+    fn invisible_characters_are_written_as_codes() {
         for (text, shown) in [
             ("ann@example.org\u{200b}.evil.example", "ann@example.org⟨U+200B⟩.evil.example"),
             ("safe\u{202e}txt.exe", "safe⟨U+202E⟩txt.exe"),
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_raises_no_alarm() {
+    fn ordinary_text_is_unchanged_and_has_no_warning() {
         for text in [
             "plain text\n\twith tabs\r\nand lines",
             "👨\u{200d}👩\u{200d}👧 🏳\u{fe0f}\u{200d}🌈 ❤\u{fe0f} 1\u{fe0f}\u{20e3} 👍🏽 🇯🇵 ☎\u{fe0e} 🧑🏽\u{200d}💻",
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warning_names_what_was_found() {
+    fn the_warning_names_each_kind_with_its_count() {
         let found = Found::of("a\u{202e}b\u{200b}\u{200b}c\u{e0041}\u{7}\u{a0}");
         let english = found.warning(Language::English).unwrap();
         for named in [
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_json() {
+    fn escaped_json_is_equivalent() {
         let json = "{\"to\u{200b}\": \"a\u{202e}b\u{e0041}\", \"n\": 1.50}";
         let shown = escaped_json(json);
         assert_eq!(shown, r#"{"to\u200b": "a\u202eb\udb40\udc41", "n": 1.50}"#);

@@ -1,5 +1,5 @@
-//! JSON as people read it, made from its text: numbers keep every digit and keys their order, which a parsed value would
-//! not. Nothing here recurses, since the nesting comes from outside.
+//! Formats JSON for display, directly from its text: numbers keep every digit and keys their order, which a parsed
+//! value would lose. Nothing here recurses, because the nesting of the input is untrusted.
 
 use std::fmt;
 
@@ -8,17 +8,18 @@ use serde_json::value::RawValue;
 
 use crate::{format::beginning, invisible::escaped};
 
-/// How many arguments are shown as rows; whatever has more is shown as JSON.
+/// Maximum number of arguments that are shown as rows. An object with more is shown as JSON.
 const MAX_ROWS: usize = 50;
-/// How many characters of one value the one-line summary shows.
+/// Maximum number of characters of one value in the one-line summary.
 const SUMMARY_VALUE_CHARS: usize = 60;
-/// So many arguments are shown without their names.
+/// Maximum number of arguments that are shown without their names.
 const MAX_UNNAMED: usize = 2;
-/// How many characters of a result stand in the line of its call.
+/// Maximum number of characters of a result in the line of its call.
 const RESULT_CHARS: usize = 120;
-/// How many characters the one-line summary has at most; the style cuts it to the width of the line.
+/// Maximum number of characters of the one-line summary. The style truncates it to the width of the line.
 const SUMMARY_CHARS: usize = 160;
-/// Deeper levels are indented no further, so that hostile nesting cannot blow a small text up.
+/// Maximum indentation level. Deeper levels are not indented further, so that hostile nesting cannot inflate a small
+/// text.
 const MAX_INDENT: usize = 24;
 
 /// One argument: its name and the text to show for its value.
@@ -28,11 +29,12 @@ pub struct Row {
     pub key: String,
     /// A string's content, any other scalar as written, nested values as indented JSON.
     pub value: String,
-    /// Whether the value is an object or an array.
+    /// `true` if the value is an object or an array.
     pub nested: bool,
 }
 
-/// The arguments as rows, in the order written; `None` when `json` is no object, is empty or has very many keys.
+/// Returns the arguments as rows, in the order written. Returns `None` if `json` is not an object, is empty, or has
+/// too many keys.
 pub fn rows(json: &str) -> Option<Vec<Row>> {
     let Fields(fields) = serde_json::from_str(json).ok()?;
     let rows = fields.into_iter().map(|(key, value)| {
@@ -42,7 +44,7 @@ pub fn rows(json: &str) -> Option<Vec<Row>> {
     Some(rows.collect())
 }
 
-/// A value for reading: a string's content, nested values indented, anything else as written.
+/// Formats a value for display: the content of a string, nested values indented, anything else as written.
 pub fn readable(json: &str) -> String {
     if is_nested(json) {
         return indent(json);
@@ -50,13 +52,14 @@ pub fn readable(json: &str) -> String {
     serde_json::from_str::<String>(json).unwrap_or_else(|_| json.trim().to_owned())
 }
 
-/// A tool's output for reading: indented when it is a JSON object or array, else as it is.
+/// Formats a tool's output for display: indented if it is a JSON object or array, otherwise unchanged.
 pub fn readable_output(output: &str) -> String {
     let is_json = is_nested(output) && serde_json::from_str::<&RawValue>(output).is_ok();
     if is_json { indent(output) } else { output.to_owned() }
 }
 
-/// The arguments on one line: `12.5, 7.25`. One or two values speak for themselves; of more, each has its name.
+/// Summarizes the arguments on one line: `12.5, 7.25`. One or two values are shown without names; more values have
+/// their names.
 pub fn summary(json: &str) -> String {
     let line = match serde_json::from_str(json) {
         Ok(Fields(fields)) if fields.len() <= MAX_UNNAMED => {
@@ -74,7 +77,8 @@ pub fn summary(json: &str) -> String {
     ellipsis(&line, SUMMARY_CHARS)
 }
 
-/// The first words of what came out, on one line; a single value without the object around it. Empty when there is none.
+/// Returns the beginning of an output on one line. If the output is an object with a single value, only that value is
+/// shown. Empty for an empty output.
 pub fn first_words(output: &str) -> String {
     if let Some([row]) = rows(output).as_deref()
         && !row.nested
@@ -84,7 +88,7 @@ pub fn first_words(output: &str) -> String {
     one_line(output)
 }
 
-/// The beginning of a text, however long that is, with its white space made single.
+/// Returns the beginning of a text, with each run of white space replaced by one space.
 fn one_line(text: &str) -> String {
     let (start, is_more) = beginning(text, RESULT_CHARS);
     let line = single_spaced(start);
@@ -100,7 +104,7 @@ fn short(json: &str) -> String {
     ellipsis(&single_spaced(&text), SUMMARY_VALUE_CHARS)
 }
 
-/// A text on one line. Spaces that are not what they seem are written as codes, like everything else that cannot be seen.
+/// Puts a text on one line. Unusual spaces and all other invisible characters are written as codes.
 fn single_spaced(text: &str) -> String {
     escaped(text).split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -116,7 +120,7 @@ fn is_nested(json: &str) -> bool {
     json.trim_start().starts_with(['{', '['])
 }
 
-/// Lays out valid JSON with two spaces a level. Only white space outside of strings changes.
+/// Formats valid JSON with two spaces per level. Only white space outside of strings changes.
 pub fn indent(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -172,7 +176,7 @@ fn new_line(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth.min(MAX_INDENT)));
 }
 
-/// The entries of an object with their values as text, in the order written.
+/// The entries of an object, with their values as text, in the order written.
 struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Fields {
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_small_object_has_no_rows() {
+    fn only_a_small_object_has_rows() {
         let many: Vec<String> = (0..=MAX_ROWS).map(|n| format!("\"k{n}\":{n}")).collect();
         for json in ["[1]", "\"text\"", "{}", "null", "{\"a\":", &format!("{{{}}}", many.join(","))] {
             assert_eq!(rows(json), None, "{json}");
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries() {
+    fn summary_names_more_than_two_values() {
         assert_eq!(summary(r#"{"a":12.5,"b":7.25}"#), "12.5, 7.25");
         assert_eq!(summary(r#"{"expression":"(12.5 + 7.25)\n * 4"}"#), "(12.5 + 7.25) * 4");
         assert_eq!(summary(r#"{"list":[1,2],"o":{}}"#), "[…], {…}");
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_outputs() {
+    fn readable_keeps_scalars_and_indents_nested_outputs() {
         assert_eq!(readable(r#""<b>\u00e9</b>""#), "<b>é</b>");
         assert_eq!(readable(" 1e400 "), "1e400");
         assert_eq!(readable_output("79"), "79");
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn first_words_of_results() {
+    fn first_words_fit_on_one_line() {
         assert_eq!(first_words("19.75"), "19.75");
         assert_eq!(first_words(r#"{"result": 0.30}"#), "0.30");
         assert_eq!(first_words(r#"{"rows": [1, 2]}"#), r#"{"rows": [1, 2]}"#);
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn indenting_leaves_strings_and_empty_brackets_alone() {
+    fn indenting_keeps_strings_and_empty_brackets() {
         let json = r#"{"a{,:":"x\"]\\","b":[ ],"c":{}}"#;
         assert_eq!(indent(json), "{\n  \"a{,:\": \"x\\\"]\\\\\",\n  \"b\": [],\n  \"c\": {}\n}");
     }
@@ -275,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn indenting_any_text_ends(text in "[\\[\\]{}\",:\\\\ a1計]{0,60}") {
+        fn indenting_any_text_has_bounded_output(text in "[\\[\\]{}\",:\\\\ a1計]{0,60}") {
             prop_assert!(indent(&text).len() <= text.len() * 60 + 1);
         }
     }

@@ -1,36 +1,37 @@
-//! What the keys do. Pure; who listens and acts is in the components.
+//! Keyboard shortcuts: maps key presses to commands. Pure; the components listen for keys and run the commands.
 
-/// What a reader asks for with a key.
+/// A command that the user gives with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Palette,
     Search,
-    /// Finds something in the conversation that is open.
+    /// Finds text in the open conversation.
     Find,
     NewChat,
     Help,
-    /// Closes what is open, topmost first; stops the answer when nothing is.
+    /// Closes the topmost open element. If nothing is open, stops the answer.
     Close,
     PreviousCall,
     NextCall,
     ToggleCalls,
-    /// Takes one of the numbered choices on a call that waits.
+    /// Chooses one of the numbered options of a call that waits for approval.
     Choose(u8),
 }
 
-/// Where a key press goes if nobody takes it.
+/// Element that receives a key press unless a shortcut takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Page,
-    /// A field that takes letters.
+    /// A text field.
     Field,
-    /// A choice, which takes letters and closes with Esc.
+    /// A listbox, which takes letters and closes with Esc.
     Choice,
-    /// Something lies over the page, and closes with Esc.
+    /// A dialog over the page, which closes with Esc.
     Dialog,
 }
 
-/// The name of a key in a shortcut. On a keyboard whose letters are not Latin, `л` on the key `KeyK` is `k`.
+/// Returns the name of a key for shortcuts. On a keyboard with non-Latin letters, the position counts: `л` on the key
+/// `KeyK` is `k`.
 pub(crate) fn shortcut_key(key: &str, code: &str) -> String {
     let is_other_script = |c: char| c >= '\u{370}' && !('\u{1e00}'..='\u{1eff}').contains(&c) && c.is_alphanumeric();
     let by_place = match code {
@@ -43,25 +44,25 @@ pub(crate) fn shortcut_key(key: &str, code: &str) -> String {
     by_place.unwrap_or_else(|| key.to_owned())
 }
 
-/// One key press.
+/// A key press.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "three keys that are held, how long, and a setting")]
+#[expect(clippy::struct_excessive_bools, reason = "three modifier keys, a repeat flag, and a setting")]
 pub(crate) struct Press<'a> {
-    /// What the key means, as `k` or `Escape`.
+    /// The key's name, such as `k` or `Escape`.
     pub(crate) key: &'a str,
-    /// Set while the key is held down and repeats.
+    /// `true` while the key is held down and repeats.
     pub(crate) repeats: bool,
     /// Ctrl or ⌘.
     pub(crate) control: bool,
     pub(crate) shift: bool,
     pub(crate) alt: bool,
     pub(crate) target: Target,
-    /// Whether keys that are single characters do something.
+    /// `true` if shortcuts of a single character are enabled.
     pub(crate) single_keys: bool,
 }
 
 impl Press<'_> {
-    /// What the press asks for. Keys without Ctrl are for those who are not writing.
+    /// Returns the command of the key press. Shortcuts of a single character work only outside of text fields.
     pub(crate) fn command(self) -> Option<Command> {
         let Self { key, repeats, control, shift, alt, target, single_keys } = self;
         let is_free = target == Target::Page && single_keys;
@@ -81,7 +82,7 @@ impl Press<'_> {
             "e" | "E" if !control && !alt && is_free => Command::ToggleCalls,
             _ => return None,
         };
-        // A key that is held decides nothing, and stops nothing.
+        // A repeat of a held key must not decide or stop anything.
         let takes_repeats = !matches!(command, Command::Choose(_) | Command::Close);
         let is_heard = target != Target::Dialog || command == Command::Help;
         (is_heard && (takes_repeats || !repeats)).then_some(command)
@@ -92,7 +93,7 @@ impl Press<'_> {
 mod tests {
     use super::{Command, Press, Target, shortcut_key};
 
-    /// `Ctrl+Shift+O`, with the target.
+    /// Presses keys such as `Ctrl+Shift+O` on the target.
     fn pressed(keys: &str, target: Target) -> Option<Command> {
         let key = keys.rsplit('+').next().unwrap();
         let has = |name: &str| keys.split('+').any(|part| part == name);
@@ -101,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_held_decides_nothing() {
+    fn a_held_key_decides_nothing() {
         for keys in ["Held+1", "Held+2", "Held+3", "Held+Escape"] {
             assert_eq!(pressed(keys, Target::Page), None, "{keys}");
         }
-        assert_eq!(pressed("Held+]", Target::Page), Some(Command::NextCall), "going on is harmless");
+        assert_eq!(pressed("Held+]", Target::Page), Some(Command::NextCall), "moving to the next call may repeat");
     }
 
     #[test]
-    fn shortcuts_have_their_place_on_every_keyboard() {
+    fn shortcut_keys_keep_their_position_on_every_keyboard() {
         for (key, code, shortcut) in [
             ("k", "KeyK", "k"),
             ("л", "KeyK", "k"),
@@ -119,7 +120,7 @@ mod tests {
             ("х", "BracketLeft", "["),
             ("ъ", "BracketRight", "]"),
             ("١", "Digit1", "1"),
-            // The letters of a Latin layout are where its reader sees them.
+            // On a Latin layout, the letter counts, because it is printed on the key.
             ("q", "KeyA", "q"),
             ("/", "Digit7", "/"),
             ("Escape", "Escape", "Escape"),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_single_characters_can_be_off() {
+    fn shortcuts_of_a_single_character_can_be_disabled() {
         for key in ["[", "]", "e", "E", "1", "Escape"] {
             let press = Press {
                 key,
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_what_they_do() {
+    fn keys_have_their_commands() {
         for (keys, command) in [
             ("Ctrl+k", Some(Command::Palette)),
             ("Ctrl+Shift+O", Some(Command::NewChat)),
@@ -181,17 +182,17 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_keeps_every_key_without_ctrl() {
+    fn a_text_field_keeps_keys_without_ctrl_except_escape() {
         for keys in ["[", "]", "e", "E", "/", "1", "2", "3", "Ctrl+Alt+["] {
             assert_eq!(pressed(keys, Target::Field), None, "{keys}");
         }
         assert_eq!(pressed("Ctrl+k", Target::Field), Some(Command::Palette));
-        assert_eq!(pressed("Escape", Target::Field), Some(Command::Close), "draft or not");
+        assert_eq!(pressed("Escape", Target::Field), Some(Command::Close), "with or without a draft");
         assert_eq!(pressed("Escape", Target::Choice), None);
     }
 
     #[test]
-    fn over_a_dialog_only_the_help_hears() {
+    fn in_a_dialog_only_the_help_shortcut_works() {
         for keys in ["Escape", "Ctrl+k", "Ctrl+Shift+O", "e", "[", "1"] {
             assert_eq!(pressed(keys, Target::Dialog), None, "{keys}");
         }

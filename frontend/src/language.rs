@@ -30,7 +30,7 @@ impl Language {
         }
     }
 
-    /// Returns the language's name in the language itself, so that its readers recognize it.
+    /// Returns the language's name in the language itself, so that its speakers recognize it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -39,8 +39,8 @@ impl Language {
     }
 }
 
-/// Returns the language of the page. Call it while a component is created; the language stays the same until the page is
-/// reloaded.
+/// Returns the language of the page. Call it while a component is created; the language stays the same until the page
+/// is reloaded.
 pub(crate) fn use_language() -> Language {
     use_context().unwrap_or_default()
 }

@@ -1,12 +1,12 @@
-//! Tallybook's page. The server renders it whole, the browser takes it over and from then on talks to the same REST and
-//! SSE API as every other client; there are no server functions, which would be a second public API.
+//! Tallybook's page. The server renders the complete page; the browser mounts it and then uses the same REST and SSE
+//! API as every other client. It has no server functions, because they would be a second public API.
 //!
-//! - [`shell`] is the HTML document, [`PageData`] what a page needs while the server renders it.
-//! - [`transcript`] is the pure heart: what the page knows of a conversation, and how events change it.
+//! - [`shell`] renders the HTML document. [`PageData`] is the data source while the server renders.
+//! - [`transcript`] is the pure core: the page's state of a conversation, and how events change it.
 //!
-//! Nothing here knows how anything is stored, or which web server serves it.
+//! Nothing here depends on the storage or on the web server.
 
-#![allow(unreachable_pub, reason = "`#[component]` writes `pub` into the code that it makes for a private component")]
+#![allow(unreachable_pub, reason = "`#[component]` generates `pub` items even for a private component")]
 
 mod address;
 mod api;
@@ -66,7 +66,7 @@ pub use preferences::{
     NewChatModels, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
-/// Takes over the page that the server has rendered. Called once by the script in [`shell`].
+/// Mounts the page that the server has rendered. The script in [`shell`] calls it once.
 #[cfg(feature = "browser")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn take_over() {

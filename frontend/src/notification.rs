@@ -1,4 +1,4 @@
-//! Notifications by the reader's system. Only whoever asked for them gets any, and a browser may refuse them.
+//! System notifications. They are off unless the user enables them, and the browser may block them.
 
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_futures::JsFuture;
@@ -6,22 +6,22 @@ use web_sys::{Notification, NotificationOptions, NotificationPermission};
 
 use crate::browser;
 
-/// Whether notifications can be shown.
+/// Permission to show notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permission {
     Granted,
     Refused,
-    /// There are none, as on pages that came over plain http.
+    /// The browser has no notifications on this page, for example because it was loaded over plain HTTP.
     Missing,
 }
 
-/// Asks the reader, by way of the browser, who is asked only right after a press.
+/// Asks the user for permission. Browsers allow this only right after the user clicks or presses a key.
 pub(crate) async fn ask() -> Permission {
     if !js_sys::Reflect::has(&js_sys::global(), &"Notification".into()).unwrap_or(false) {
         return Permission::Missing;
     }
     if let Ok(asked) = Notification::request_permission() {
-        // What was answered is read below.
+        // The result is read below.
         let _ = JsFuture::from(asked).await;
     }
     if Notification::permission() == NotificationPermission::Granted {
@@ -31,10 +31,10 @@ pub(crate) async fn ask() -> Permission {
     }
 }
 
-/// Shows a notification if the reader wants them. Clicked, it leads to this tab.
+/// Shows a notification if the user has enabled them. Clicking it switches to this tab.
 pub(crate) fn show(title: &str, body: &str) {
     if browser::wants_notifications() {
-        // The tab says it as well, so nothing is lost where none can be shown.
+        // A failure is ignored, because the tab shows the same information.
         let _ = try_show(title, body);
     }
 }

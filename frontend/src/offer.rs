@@ -1,59 +1,58 @@
-//! What a new chat offers: the tools there are, and questions that show them. Pure; the words of the questions are in
-//! `text`.
+//! The tools and example questions that a new chat shows. Pure; `text` has the texts of the questions.
 
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{ModelInfo, ToolInfo};
 
 use crate::{format::beginning, language::Language, text::Greeting};
 
-/// Most tools that go with the page; the questions to begin with are about them.
+/// Maximum number of tools that are sent with the page. The example questions are about them.
 const MAX_TOOLS: usize = 12;
-/// Most tools that a new chat names. The list of all has the others.
+/// Maximum number of tools that a new chat names. The list of all tools has the others.
 const MAX_NAMED: usize = 8;
-/// So much of what a tool says of itself goes with the page.
+/// Maximum number of characters of a tool's description that are sent with the page.
 const MAX_ABOUT_CHARS: usize = 160;
-/// So many questions are offered.
+/// Maximum number of example questions.
 const MAX_EXAMPLES: usize = 3;
 
-/// What can be asked for.
+/// The tools and the model that a new chat can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offer {
     /// The tools, in the server's order.
     pub(crate) tools: Vec<ToolAtHand>,
-    /// How many others there are.
+    /// Number of tools that are not in `tools`.
     pub(crate) more: usize,
-    /// Whether the built-in demo model answers, which knows arithmetic only.
+    /// `true` if the built-in demo model answers, which only does arithmetic.
     pub(crate) is_demo: bool,
 }
 
-/// The tools that reckon.
+/// Names of the tools that calculate.
 const CALCULATOR: [&str; 5] = ["add", "subtract", "multiply", "divide", "evaluate"];
 
-/// A tool, as far as a reader wants to know before it is used.
+/// A tool, as shown before it is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolAtHand {
     pub(crate) name: String,
-    /// The first sentence of what it says of itself, in the server's language.
+    /// The first sentence of the tool's description, in the server's language.
     pub(crate) about: String,
 }
 
 impl ToolAtHand {
-    /// Its name as a reader sees it: of `files__read`, the server and the tool apart.
+    /// Returns the display name. A tool of a server, such as `files__read`, is shown as `files · read`.
     pub(crate) fn shown_name(&self) -> String {
         self.name.replacen("__", " · ", 1)
     }
 }
 
-/// A question to begin with.
+/// An example question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Example {
     pub(crate) question: String,
-    /// The tools that it shows.
+    /// Names of the tools that the question shows.
     pub(crate) tools: Vec<String>,
 }
 
 impl Offer {
-    /// What there is with these tools and this model.
+    /// Creates the offer of these tools and this model.
     pub(crate) fn new(tools: Vec<ToolInfo>, model: &ModelInfo) -> Self {
         let more = tools.len().saturating_sub(MAX_TOOLS);
         let tools = tools.into_iter().take(MAX_TOOLS).map(|tool| {
@@ -70,7 +69,7 @@ impl Offer {
         (named, more)
     }
 
-    /// What can be asked for; of the demo model sums alone, whatever other tools there are.
+    /// Returns the kind of greeting. For the demo model, it is about arithmetic, even if there are other tools.
     pub(crate) fn greeting(&self) -> Greeting {
         match () {
             () if self.tools.is_empty() => Greeting::Talk,
@@ -81,8 +80,8 @@ impl Offer {
         }
     }
 
-    /// Questions that the tools there are can answer: those with words of their own first, then one for each other tool,
-    /// and without any tool some that a model answers by itself.
+    /// Returns example questions that the available tools can answer: first the questions written for certain tools,
+    /// then one for each other tool. Without tools, it returns questions that a model can answer alone.
     pub(crate) fn examples(&self, language: Language) -> Vec<Example> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         let known = language.examples(self.is_demo).iter().filter(|(tools, _)| tools.iter().all(|tool| has(tool)));
@@ -98,7 +97,7 @@ impl Offer {
             .iter()
             .filter(|tool| !is_shown(&tool.name))
             .map(|tool| Example { question: language.show_tool(&tool.shown_name()), tools: vec![tool.shown_name()] });
-        // Tools of somebody's own are why they are here: at least one of them is shown.
+        // At least one of the other tools is shown, because the operator added them on purpose.
         if !self.is_demo {
             let mut others = others.peekable();
             if others.peek().is_some() {
@@ -173,26 +172,26 @@ mod tests {
             let said = |provider, names: &[&str]| language.greeting(offer(provider, names).greeting());
             let (calculator, tools, talk) =
                 (said("openai", &["add", "evaluate"]), said("openai", &["add", "current_time"]), said("openai", &[]));
-            assert_eq!(said("demo", &["add", "current_time"]), calculator, "it knows sums alone");
+            assert_eq!(said("demo", &["add", "current_time"]), calculator, "the demo model only calculates");
             assert_eq!(said("openai", &["weather__today"]), tools);
             assert!(
                 calculator.0 != tools.0 && tools.0 != talk.0 && talk.0 != calculator.0,
                 "{calculator:?} {tools:?} {talk:?}"
             );
-            assert!(calculator.1 == tools.1 && talk.1 != tools.1, "what is kept of calls is told where there are some");
+            assert!(calculator.1 == tools.1 && talk.1 != tools.1, "only with tools, it mentions their records");
         }
         assert_eq!(offer("openai", &[]).greeting(), Greeting::Talk);
     }
 
     #[test]
-    fn a_servers_tools_are_named_with_their_server() {
+    fn tools_of_a_server_are_named_with_their_server() {
         let offer = offer("openai", &["files__read__all", "add"]);
         let names: Vec<String> = offer.tools.iter().map(super::ToolAtHand::shown_name).collect();
         assert_eq!(names, ["files · read__all", "add"]);
     }
 
     #[test]
-    fn many_tools_are_counted_and_long_words_are_cut() {
+    fn excess_tools_are_counted_and_descriptions_are_shortened() {
         let names: Vec<String> = (0..30).map(|n| format!("tool_{n}")).collect();
         let offer = offer("openai", &names.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((offer.tools.len(), offer.more), (MAX_TOOLS, 18));

@@ -1,6 +1,6 @@
-//! Sends the messages that wait in conversations that were left while an answer was being written, as long as the page is open.
-//! In the conversation that is open its session does (`session`). Each message is stored once, however often it is sent: it has
-//! an id of its own.
+//! Sends the queued messages of conversations that the user left while an answer was being written, as long as the
+//! page is open. For the open conversation, its session sends them (`session`). Each message has a client-generated
+//! ID, so the server stores it once, however often it is sent.
 
 use std::time::Duration;
 
@@ -18,29 +18,30 @@ use crate::{
     task::spawn,
 };
 
-/// The maximum number of conversations that are attended to. In others the messages wait until they are opened.
+/// Maximum number of conversations that are attended to. In others, the messages wait until the conversation is
+/// opened.
 const MAX_ATTENDED: usize = 10;
-/// Interval at which a conversation is polled while no feed reports it, as in a hidden tab.
+/// Interval at which a conversation is polled while no feed reports its events, as in a hidden tab.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// The newest messages of a conversation tell how its last answer ended.
+/// The newest messages of a conversation, which show how its last answer ended.
 const NEWEST: Window = Window { limit: Some(2), before: None, from: None };
 
-/// The conversations that were left with messages that wait.
+/// The conversations that the user left with queued messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Outbox {
     attended: StoredValue<Vec<Attended>>,
 }
 
-/// The task that sends what waits in a conversation.
+/// The task that sends the queued messages of a conversation.
 struct Attended {
     conversation: Uuid,
     task: AbortHandle,
-    /// Ends the pause before the next look.
+    /// Ends the pause before the next poll.
     wake: Option<oneshot::Sender<()>>,
 }
 
 impl Outbox {
-    /// Makes an outbox that hears of the ends of turns by `feed`.
+    /// Creates an outbox. `feed` reports the ends of turns.
     pub(crate) fn new(feed: Feed) -> Self {
         let outbox = Self { attended: StoredValue::default() };
         feed.subscribe(move |news| match news {
@@ -56,7 +57,7 @@ impl Outbox {
         outbox
     }
 
-    /// Sends what waits in a conversation that is left.
+    /// Starts to send the queued messages of a conversation that the user leaves.
     pub(crate) fn attend(self, conversation: Uuid) {
         self.release(Some(conversation));
         let has_room = self.attended.try_with_value(|attended| attended.len() < MAX_ATTENDED);
@@ -70,7 +71,7 @@ impl Outbox {
         self.attended.update_value(|attended| attended.push(Attended { conversation, task, wake: None }));
     }
 
-    /// Leaves a conversation to the session that opens it.
+    /// Stops sending for a conversation, because the session that opens it takes its queue.
     pub(crate) fn release(self, conversation: Option<Uuid>) {
         self.attended.try_update_value(|attended| {
             for held in attended.extract_if(.., |held| Some(held.conversation) == conversation) {
@@ -82,7 +83,7 @@ impl Outbox {
     fn wake(self, is_meant: impl Fn(Uuid) -> bool) {
         self.attended.try_update_value(|attended| {
             for held in attended.iter_mut().filter(|held| is_meant(held.conversation)) {
-                // Nothing is lost if it is not in a pause: it looks after the event.
+                // If the task is not in a pause, its next poll is after the event anyway.
                 if let Some(wake) = held.wake.take() {
                     let _ = wake.send(());
                 }
@@ -105,7 +106,7 @@ impl Outbox {
                         forget(conversation, &message);
                         continue;
                     }
-                    // Another tab was quicker, or the server is away.
+                    // Another tab was faster, or the server cannot be reached.
                     Err(ApiError::Unreachable | ApiError::Refused { status: 409, .. }) => {}
                     Err(_) => return,
                 },
@@ -117,7 +118,7 @@ impl Outbox {
         }
     }
 
-    /// Returns a future that ends as soon as the feed reports the conversation.
+    /// Returns a future that completes as soon as the feed reports the conversation.
     fn pause(self, conversation: Uuid) -> oneshot::Receiver<()> {
         let (wake, woken) = oneshot::channel();
         self.attended.try_update_value(|attended| {
@@ -129,7 +130,7 @@ impl Outbox {
     }
 }
 
-/// Takes a message that has arrived out of what waits.
+/// Removes a message that has arrived from the queue.
 fn forget(conversation: Uuid, message: &NewMessage) {
     let mut queue = kept_queue(conversation);
     if let Some(id) = &message.client_message_id {

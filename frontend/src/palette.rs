@@ -1,5 +1,5 @@
-//! The command palette: which commands make sense at the moment, and what fits the words that are typed. Pure; it is drawn
-//! and carried out in the components.
+//! The command palette: the available commands, and the search for what the user types. Pure; the components render
+//! the palette and run its commands.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::{language::Language, preferences::Theme};
 
-/// Most entries that are shown.
+/// Maximum number of entries that are shown.
 const MAX_HITS: usize = 50;
-/// How well a label fits of which only the letters fit, in their order.
+/// Rank of a label in which only the letters match, in their order.
 const LETTERS: u8 = 4;
-/// So many conversations stand before the commands while nothing is typed.
+/// Number of conversations above the commands while nothing is typed.
 const RECENT: usize = 6;
 
-/// What can be asked for.
+/// A command of the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Stop,
@@ -36,28 +36,28 @@ pub(crate) enum Order {
     Help,
 }
 
-/// What an entry leads to.
+/// The action of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Conversation(Uuid),
     Order(Order),
 }
 
-/// What can be chosen.
+/// An entry that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) action: Action,
     pub(crate) label: String,
 }
 
-/// A choice that fits, and which bytes of its label fit.
+/// A matching entry, and the matching bytes of its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) choice: Choice,
     pub(crate) marks: Vec<Range<usize>>,
 }
 
-/// The conversation that is open.
+/// The open conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     pub(crate) uuid: Uuid,
@@ -65,7 +65,7 @@ pub(crate) struct Open {
     pub(crate) archived: bool,
 }
 
-/// What the page shows.
+/// The part of the page that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shown {
     #[default]
@@ -73,22 +73,22 @@ pub(crate) enum Shown {
     Settings,
 }
 
-/// What is the case while the palette is opened.
+/// State of the page that decides which commands are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Situation {
     pub(crate) open: Option<Open>,
-    /// Whether an answer is being written.
+    /// `true` while an answer is being written.
     pub(crate) is_busy: bool,
-    /// Whether there is an answer to copy.
+    /// `true` if there is an answer to copy.
     pub(crate) has_answer: bool,
-    /// Whether there are conversations to choose from.
+    /// `true` if there are conversations to select.
     pub(crate) has_conversations: bool,
     pub(crate) shown: Shown,
     pub(crate) theme: Theme,
     pub(crate) language: Language,
 }
 
-/// The commands that make sense.
+/// Returns the available commands.
 pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
     let &Situation { open, is_busy, has_answer, has_conversations, shown, theme, language } = situation;
     let mut orders = Vec::new();
@@ -113,7 +113,8 @@ pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
     orders
 }
 
-/// What fits `query`, best first: of conversations and commands that fit as well, conversations first, each in their order.
+/// Finds the entries that match `query`, best first. With equal ranks, conversations come before commands, and each
+/// keeps its order.
 pub(crate) fn hits(query: &str, conversations: Vec<Choice>, orders: Vec<Choice>) -> Vec<Hit> {
     let query = query.trim();
     if query.is_empty() {
@@ -125,15 +126,20 @@ pub(crate) fn hits(query: &str, conversations: Vec<Choice>, orders: Vec<Choice>)
         .filter_map(|choice| find(query, &choice.label).map(|(rank, marks)| (rank, Hit { choice, marks })))
         .collect();
     found.sort_by_key(|(rank, _)| *rank);
-    // Letters alone fit nearly everything, so they count only where nothing else does.
+    // Nearly every label contains the letters, so such matches count only if none is better.
     if found.first().is_some_and(|(rank, _)| *rank < LETTERS) {
         found.retain(|(rank, _)| *rank < LETTERS);
     }
     found.into_iter().map(|(_, hit)| hit).take(MAX_HITS).collect()
 }
 
-/// How well `query` fits `label`, 0 best, and which bytes of it; `None` when it does not fit. The beginning is better than
-/// the beginning of a word, and that than the middle; then all words wherever they are, then all letters in their order.
+/// Returns the rank of a match, 0 being the best, and the matching bytes; `None` if `label` does not match. Ranks:
+///
+/// 0. the beginning of the label,
+/// 1. the beginning of a word,
+/// 2. the middle of a word,
+/// 3. all words, in any order,
+/// 4. all letters, in their order.
 fn find(query: &str, label: &str) -> Option<(u8, Vec<Range<usize>>)> {
     let letters: Vec<(usize, char)> = label.char_indices().map(|(at, c)| (at, folded(c))).collect();
     let bytes = |from: usize, to: usize| {
@@ -172,12 +178,12 @@ fn find(query: &str, label: &str) -> Option<(u8, Vec<Range<usize>>)> {
     Some((LETTERS, merged(marks.into_iter())))
 }
 
-/// One letter for another: a label keeps as many letters as it has, so that what fits can be marked.
+/// Folds the case of a letter. The result is always one letter, so that the positions of matches stay the same.
 fn folded(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// Ranges in their order, with those joined that touch.
+/// Joins ranges that touch or overlap. The ranges must be in order.
 fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in ranges {
@@ -203,7 +209,7 @@ mod tests {
         Choice { action: Action::Order(Order::Help), label: label.to_owned() }
     }
 
-    /// The labels that fit, with what fits in brackets.
+    /// Returns the matching labels, with the matching parts in brackets.
     fn told(query: &str, conversations: &[&str], orders: &[&str]) -> Vec<String> {
         let conversations = (0..).zip(conversations).map(|(number, label)| conversation(number, label)).collect();
         let orders = orders.iter().map(|label| order(label)).collect();
@@ -219,35 +225,35 @@ mod tests {
     }
 
     #[test]
-    fn the_best_comes_first_and_shows_why() {
+    fn the_best_match_comes_first_and_is_marked() {
         let conversations = ["My taxes", "Syntax", "Tax return", "Table of axes", "Pears"];
         assert_eq!(told("tax", &conversations, &[]), ["[Tax] return", "My [tax]es", "Syn[tax]"]);
-        assert_eq!(told("tbax", &conversations, &[]), ["[T]a[b]le of [ax]es"], "letters where nothing else fits");
+        assert_eq!(told("tbax", &conversations, &[]), ["[T]a[b]le of [ax]es"], "letters match if nothing better does");
         assert_eq!(told("return tax", &conversations, &[]), ["[Tax] [return]"]);
         assert_eq!(told("TAX RET", &conversations, &[]), ["[Tax ret]urn"]);
         assert_eq!(told("cherries", &conversations, &["New chat"]), Vec::<String>::new());
     }
 
     #[test]
-    fn conversations_come_before_commands_that_fit_as_well() {
+    fn conversations_come_before_commands_of_equal_rank() {
         assert_eq!(told("new", &["A new one", "News"], &["New chat"]), ["[New]s", "[New] chat", "A [new] one"]);
     }
 
     #[test]
-    fn with_nothing_typed_the_latest_conversations_come_first() {
+    fn an_empty_query_shows_the_newest_conversations_first() {
         let conversations = ["1", "2", "3", "4", "5", "6", "7", "8"];
         assert_eq!(told(" ", &conversations, &["New chat"]), ["1", "2", "3", "4", "5", "6", "New chat"]);
     }
 
     #[test]
-    fn letters_of_any_language_are_marked_whole() {
+    fn complete_letters_of_any_language_are_marked() {
         assert_eq!(told("計算", &["消費税の計算", "İstanbul"], &[]), ["消費税の[計算]"]);
         assert_eq!(told("ıİ", &["ıİ", "é"], &[]), ["[ıİ]"]);
-        assert_eq!(told("算税", &["消費税の計算"], &[]), Vec::<String>::new(), "only in their order");
+        assert_eq!(told("算税", &["消費税の計算"], &[]), Vec::<String>::new(), "letters match only in their order");
     }
 
     #[test]
-    fn what_makes_no_sense_is_not_offered() {
+    fn unavailable_commands_are_not_offered() {
         let empty = orders(&Situation::default());
         let has = |orders: &[Order], wanted: fn(&Order) -> bool| orders.iter().any(wanted);
         assert!(!has(&empty, |order| {

@@ -1,4 +1,5 @@
-//! Finds a typed phrase in texts. Ignores letter case, character width, and the amount of white space between words. Pure.
+//! Finds a typed phrase in texts. Ignores letter case, character width, and the amount of white space between words.
+//! Pure.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Finds a phrase in the messages that are on the page: in what was said as it is drawn, and in tool calls, most of which are
-//! closed, by what they hold. Touches the browser; how texts are compared is in `phrase`.
+//! Finds a phrase in the messages on the page. Messages are searched as displayed. Tool calls are searched by their
+//! content, because most of them are collapsed. Uses the document; `phrase` compares the texts.
 
 use leptos::prelude::document;
 use tallybook_protocol::{MessageId, ToolCallId};
@@ -14,29 +14,29 @@ use crate::{
     transcript::{Call, CallText, Entry, Transcript},
 };
 
-/// The deepest elements whose text is read.
+/// Maximum depth of the elements whose text is searched.
 const MAX_DEPTH: u32 = 64;
 
 /// Elements of a message that are searched, in the order of the page.
 const SEARCHED: &str = ".bubble-text, .prose, .tool[id^=call-]";
 
-/// Elements that do not begin a paragraph of their own.
+/// Elements that do not start a new paragraph.
 const INLINE: [&str; 19] = [
     "A", "ABBR", "B", "BDI", "CODE", "DEL", "EM", "I", "INPUT", "KBD", "LABEL", "MARK", "S", "SMALL", "SPAN", "STRONG",
     "SUB", "SUP", "U",
 ];
 
-/// One place of the phrase.
+/// A match of the phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) message: MessageId,
-    /// The call that has it, if it is not in the message's own text.
+    /// The call with the match; `None` for a match in the message's own text.
     pub(crate) call: Option<ToolCallId>,
-    /// Which one of the message's or the call's own places it is, counted from 0.
+    /// Index of the match among those of the message's own text, or of the call, counted from 0.
     pub(crate) nth: usize,
 }
 
-/// Finds every place of the phrase and highlights those in texts; at most [`MAX_PLACES`].
+/// Finds all matches of the phrase, at most [`MAX_PLACES`], and highlights those in the text of messages.
 pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
     let (mut places, mut ranges) = (Vec::new(), Vec::new());
     for entry in transcript.entries() {
@@ -65,7 +65,7 @@ pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
     places
 }
 
-/// Returns the places of the phrase in a message's own text, or in a call whose element this is and that is open.
+/// Returns the matches of the phrase in the own text of a message, or in an expanded call, given the element.
 pub(crate) fn ranges_of(place: &Element, phrase: &Phrase) -> Vec<Range> {
     let searched = if place.class_list().contains("tool") { ".tool-text" } else { ".bubble-text, .prose" };
     all(place, searched).iter().flat_map(|searched| ranges_in(searched, phrase)).collect()
@@ -95,7 +95,7 @@ fn texts_of(call: &Call) -> Vec<String> {
     texts
 }
 
-/// Text that is read without a break, and the nodes that it is from, each with where it begins in UTF-16 units.
+/// Text without a break, and the nodes that it comes from. Each node has the offset of its text in UTF-16 units.
 #[derive(Default)]
 struct Paragraph {
     text: String,
@@ -111,7 +111,7 @@ impl Paragraph {
         self.text.push_str(&text);
     }
 
-    /// Ends the paragraph, and adds where the phrase is in it.
+    /// Ends the paragraph, and adds the matches of the phrase in it.
     fn end(&mut self, phrase: &Phrase, ranges: &mut Vec<Range>) {
         let Self { text, nodes, .. } = std::mem::take(self);
         let node_at = |unit: u32| {

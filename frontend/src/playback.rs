@@ -1,4 +1,4 @@
-//! A turn that is over, to be played again: what was to be seen of it when. No signals and no browser.
+//! Playback of a turn that has ended: its events with their times, and the answer at each moment. Pure.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use tallybook_protocol::{ChatEvent, MessageId, PlanStepId, PlayedEvent, Role, To
 
 use crate::transcript::{Entry, Item, Transcript, fold};
 
-/// A pause takes no longer than this, in milliseconds, however long somebody was waited for.
+/// Maximum length of a pause between two events, in milliseconds. Longer pauses, for example for an approval, are
+/// shortened.
 const MAX_PAUSE_MS: i64 = 3000;
 
-/// The events of a turn, each with the milliseconds from the first one to it; long pauses are shortened.
+/// The events of a turn, each with its time in milliseconds from the first event. Long pauses are shortened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recording {
     events: Vec<Recorded>,
@@ -18,15 +19,15 @@ pub(crate) struct Recording {
 /// An event of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Recorded {
-    /// When it is played, in milliseconds from the beginning.
+    /// Time in the playback, in milliseconds from its beginning.
     ms: i64,
-    /// When it happened, in milliseconds since 1970.
+    /// Time when the event happened, in milliseconds since 1970.
     at_ms: i64,
     event: ChatEvent,
 }
 
 impl Recording {
-    /// Takes events as they were stored. What this version does not know is left out.
+    /// Creates a recording from stored events. Events that this version does not know are skipped.
     pub(crate) fn new(played: &[PlayedEvent]) -> Self {
         let mut events = Vec::with_capacity(played.len());
         let (mut before, mut ms) = (None::<i64>, 0);
@@ -43,51 +44,51 @@ impl Recording {
         Self { events }
     }
 
-    /// How long it takes to play, in milliseconds.
+    /// Returns the length of the playback, in milliseconds.
     pub(crate) fn duration_ms(&self) -> i64 {
         self.events.last().map_or(0, |last| last.ms)
     }
 
-    /// How many events it has.
+    /// Returns the number of events.
     pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// How many of them had happened after so many milliseconds.
+    /// Returns the number of events in the first `ms` milliseconds.
     pub(crate) fn happened(&self, ms: i64) -> usize {
         self.events.partition_point(|event| event.ms <= ms)
     }
 
-    /// The last moment before this one at which something happened.
+    /// Returns the time of the last event before `ms`.
     #[cfg(any(feature = "ssr", test))]
     pub(crate) fn ms_before(&self, ms: i64) -> Option<i64> {
         let before = self.events.partition_point(|event| event.ms < ms);
         before.checked_sub(1).and_then(|last| self.events.get(last)).map(|event| event.ms)
     }
 
-    /// The next one.
+    /// Returns the time of the first event after `ms`.
     #[cfg(any(feature = "ssr", test))]
     pub(crate) fn ms_after(&self, ms: i64) -> Option<i64> {
         self.events.get(self.happened(ms)).map(|event| event.ms)
     }
 
-    /// When the last of the first `count` happened.
+    /// Returns the time of the last of the first `count` events.
     pub(crate) fn ms_of(&self, count: usize) -> i64 {
         count.checked_sub(1).and_then(|last| self.events.get(last)).map_or(0, |event| event.ms)
     }
 }
 
-/// What is to be seen at a moment of a recording.
+/// The state of the answer at a moment of a recording.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scene {
     happened: usize,
-    /// When the last of what happened did, in milliseconds since 1970.
+    /// Time when the last of the events happened, in milliseconds since 1970.
     at_ms: Option<i64>,
     transcript: Transcript,
 }
 
 impl Scene {
-    /// Goes to where the first `count` events have happened; backwards, from the beginning.
+    /// Goes to the state after the first `count` events. To go back, it replays the events from the beginning.
     pub(crate) fn go_to(&mut self, recording: &Recording, count: usize) {
         if count < self.happened {
             *self = Self::default();
@@ -100,12 +101,13 @@ impl Scene {
         self.happened = count;
     }
 
-    /// The answer as far as it is, under ids that no message and no call on the page has.
+    /// Returns the answer at this moment. Its IDs are negated, so that they differ from those of the messages and
+    /// calls on the page.
     pub(crate) fn answer(&self) -> Option<Arc<Entry>> {
         let answer = self.transcript.entries().iter().find(|entry| entry.role == Role::Assistant)?;
         let mut answer = Entry::clone(answer);
         answer.id = MessageId(-answer.id.0);
-        // It was written then, and not while it is played.
+        // The time when the answer was written, not the time of the playback.
         answer.at_ms = self.at_ms;
         for item in &mut answer.items {
             match item {
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_grows_again_and_a_long_wait_is_short() {
+    fn playback_rebuilds_the_answer_and_shortens_long_pauses() {
         let start = r#"{"user_message_id":1,"assistant_message_id":2,
             "conversation_id":"00000000-0000-0000-0000-000000000000","content":"Well?"}"#;
         let call = r#"{"tool_call_id":7,"tool_name":"add","input":{},"offset":4}"#;
@@ -165,13 +167,13 @@ mod tests {
         scene.go_to(&recording, 5);
         let answer = scene.answer().unwrap();
         assert_eq!((answer.status, answer.at_ms), (MessageStatus::Complete, Some(90_000)));
-        // Backwards, and on again.
+        // Backwards, then forwards again.
         for (count, text, calls, at) in [(2, "Yes.", 0, 750), (3, "Yes.", 1, 1000), (4, "Yes. No.", 1, 90_000)] {
             scene.go_to(&recording, count);
             let answer = scene.answer().unwrap();
             assert_eq!((answer.text.as_str(), answer.calls().count(), answer.id.0), (text, calls, -2));
             assert!(answer.is_streaming());
-            assert_eq!(answer.at_ms, Some(at), "when that was written");
+            assert_eq!(answer.at_ms, Some(at), "the time of the last event");
         }
     }
 }

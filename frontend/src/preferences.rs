@@ -1,32 +1,33 @@
-//! What a reader chooses of the page: its language, light or dark, and what it does by itself. Choices are kept in cookies, so that the server
-//! draws the first page as chosen and nothing flashes.
+//! The user's preferences for the page. They are stored in cookies, so that the server renders the first page with
+//! them and nothing flashes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::language::Language;
 
-/// How the page is lit.
+/// The color theme of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// As the reader's system is.
+    /// The theme of the user's system.
     #[default]
     System,
-    /// Dark on light.
+    /// Dark text on a light background.
     Light,
-    /// Light on dark.
+    /// Light text on a dark background.
     Dark,
 }
 
 impl Theme {
-    /// All of them.
+    /// All themes.
     pub const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
 
-    /// The theme of this name.
+    /// Returns the theme with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|theme| theme.name() == name)
     }
 
-    /// The colors of the browser's own bars, on a light and on a dark system: the paper of `tokens.css`.
+    /// Returns the colors of the browser's own bars on a light and on a dark system. They are the background colors
+    /// in `tokens.css`.
     pub(crate) const fn bar_colors(self) -> [&'static str; 2] {
         const LIGHT: &str = "#fcfaf5";
         const DARK: &str = "#191611";
@@ -37,7 +38,7 @@ impl Theme {
         }
     }
 
-    /// Its name in cookies and styles.
+    /// Returns the theme's name in cookies and styles.
     pub const fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -50,23 +51,23 @@ impl Theme {
 /// The media query of each of a theme's bar colors.
 pub(crate) const BAR_MEDIA: [&str; 2] = ["(prefers-color-scheme: light)", "(prefers-color-scheme: dark)"];
 
-/// The list of conversations on a wide screen.
+/// State of the list of conversations on a wide screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sidebar {
-    /// It stands beside the conversation.
+    /// The list is beside the conversation.
     #[default]
     Shown,
-    /// It is away until it is asked for.
+    /// The list is hidden until the user opens it.
     Folded,
 }
 
 impl Sidebar {
-    /// The state of this name.
+    /// Returns the state with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Shown, Self::Folded].into_iter().find(|sidebar| sidebar.name() == name)
     }
 
-    /// Its name in cookies and styles.
+    /// Returns the state's name in cookies and styles.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Shown => "shown",
@@ -83,9 +84,9 @@ pub const LANGUAGE_COOKIE: &str = "tallybook_language";
 /// The cookie that holds the name of a [`Sidebar`].
 pub const SIDEBAR_COOKIE: &str = "tallybook_sidebar";
 
-/// The cookie that says `off` where the keys that are single characters do nothing.
+/// The cookie that holds `off` if shortcuts of a single character are disabled.
 pub const SINGLE_KEYS_COOKIE: &str = "tallybook_single_keys";
-/// The cookie that says `on` where the end of an answer in a hidden tab is told by the reader's system.
+/// The cookie that holds `on` if a system notification reports the end of an answer in a hidden tab.
 pub const NOTIFICATIONS_COOKIE: &str = "tallybook_notifications";
 
 /// The cookie that holds the name of the model that was chosen last.
@@ -94,26 +95,27 @@ pub const LAST_MODEL_COOKIE: &str = "tallybook_last_model";
 pub const NEW_CHAT_MODEL_COOKIE: &str = "tallybook_new_chat_model";
 /// The cookie that holds `on` if tool calls show their input and output without being opened.
 pub const CALL_PREVIEWS_COOKIE: &str = "tallybook_call_previews";
-/// The mark on the document's root element that says the same to the styles.
+/// The attribute of the document's root element with the same value, for the styles.
 pub(crate) const CALL_PREVIEWS_MARK: &str = "data-call-previews";
 
-/// How a choice between two is kept.
+/// Returns the stored value of a switch.
 pub const fn switch_name(is_on: bool) -> &'static str {
     if is_on { "on" } else { "off" }
 }
 
-/// What a reader chose, or what follows from the reader's browser.
+/// Preferences that the user chose, or that follow from the user's browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preferences {
-    /// In which language the page speaks.
+    /// Language of the page.
     pub language: Language,
-    /// How it is lit.
+    /// Color theme.
     pub theme: Theme,
-    /// Whether the list of conversations is in sight.
+    /// State of the list of conversations.
     pub sidebar: Sidebar,
-    /// Whether keys that are single characters do something. Who speaks to the computer needs them off (WCAG 2.1.4).
+    /// `true` if shortcuts of a single character are enabled. Users of speech input need to disable them (WCAG
+    /// 2.1.4).
     pub single_keys: bool,
-    /// Whether the reader's system tells the end of an answer in a hidden tab.
+    /// `true` if a system notification reports the end of an answer in a hidden tab.
     pub notifications: bool,
     /// `true` if a collapsed tool call always shows a preview of its input and output.
     pub call_previews: bool,
@@ -132,17 +134,17 @@ impl Default for Preferences {
     }
 }
 
-/// The models that a reader chose for new chats, by their names. They may be gone from the catalog.
+/// Names of the models that the user chose for new chats. The models may no longer be in the catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewChatModels {
-    /// The model that the reader set in the settings.
+    /// The model that the user set in the settings.
     pub default: Option<String>,
-    /// The model that the reader chose last.
+    /// The model that the user chose last.
     pub last: Option<String>,
 }
 
 impl NewChatModels {
-    /// Returns the first of them that the catalog has.
+    /// Returns the first of the two that the catalog has.
     pub(crate) fn find(&self, has: impl Fn(&str) -> bool) -> Option<&str> {
         [&self.default, &self.last].into_iter().flatten().map(String::as_str).find(|name| has(name))
     }
@@ -153,7 +155,7 @@ mod tests {
     use super::NewChatModels;
 
     #[test]
-    fn a_new_chat_begins_with_the_first_model_that_is_there() {
+    fn a_new_chat_starts_with_the_first_available_model() {
         let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
         for (default, last, expected) in [
             ("A", "B", Some("A")),

@@ -1,9 +1,9 @@
-//! Effects and memos behind one type each: what Leptos makes of a closure is compiled anew for each type of closure, and it
-//! is large.
+//! Effects and memos with boxed closures. Leptos's own functions are generic, and the large code behind them would be
+//! compiled again for each closure type.
 
 use leptos::prelude::{Effect, Memo};
 
-/// Leptos' `Effect::new`, for what needs nothing of its last run.
+/// Creates an effect, as Leptos's `Effect::new` does. The closure does not get the value of its last run.
 pub(crate) fn effect(act: impl Fn() + 'static) {
     run(Box::new(act));
 }
@@ -12,7 +12,7 @@ fn run(act: Box<dyn Fn()>) {
     Effect::new(act);
 }
 
-/// Leptos' `Memo::new`.
+/// Creates a memo, as Leptos's `Memo::new` does.
 pub(crate) fn memo<T: PartialEq + Send + Sync + 'static>(
     value: impl Fn(Option<&T>) -> T + Send + Sync + 'static,
 ) -> Memo<T> {

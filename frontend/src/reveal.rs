@@ -1,5 +1,5 @@
-//! Showing a message that one goes to: its call is opened, it comes into sight, its words are marked, and the focus goes
-//! there. Touches the browser alone; what is gone to is decided elsewhere.
+//! Shows a message that the user goes to: opens its call, scrolls to it, marks its words, and moves the focus to it.
+//! Uses the document; `goal` has the place to show.
 
 use std::cell::Cell;
 
@@ -15,21 +15,23 @@ use crate::{
     scroll::{self, THREAD_ID},
 };
 
-/// Marks the message in the document.
+/// Attribute of the message's element.
 const MARK: &str = "data-goal";
-/// So deep are texts looked for in a message.
+/// Maximum depth of the elements of a message whose text is searched.
 const MAX_DEPTH: u32 = 64;
 
 thread_local! {
-    /// Counts what was gone to. Opening a call takes some frames, and meanwhile the reader may have gone elsewhere.
+    /// Number of the latest goal. Opening a call takes some frames, and the user may have gone elsewhere in the
+    /// meantime.
     static LATEST: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Shows a place that is on the page, in the next frame. Nothing when it is gone by then, or another one is to be shown.
+/// Shows a place on the page, in the next frame. Does nothing if the place no longer exists by then, or if there is a
+/// newer goal.
 pub(crate) async fn reveal(goal: Goal) {
     let number = LATEST.get().wrapping_add(1);
     LATEST.set(number);
-    // What was known is drawn by then, and what follows the newest text has had its turn.
+    // By then, the known messages are rendered, and scrolling to the newest text is done.
     browser::next_frame().await;
     if LATEST.get() != number {
         return;
@@ -46,7 +48,7 @@ pub(crate) async fn reveal(goal: Goal) {
     if let Some(call) = goal.call {
         open(&format!(".plan-step:has(#call-{call}) > [aria-expanded=false]"));
         open(&format!(".tool-group > [aria-expanded=false][aria-controls~=call-{call}]"));
-        // What was opened is drawn by then, and so is what the call opens.
+        // By then, the opened step or group is rendered, and with it the button that opens the call.
         browser::next_frame().await;
         open(&format!("#call-{call} > [aria-expanded=false]"));
         browser::next_frame().await;
@@ -73,7 +75,7 @@ pub(crate) async fn reveal(goal: Goal) {
     }
 }
 
-/// Returns what opens the step and the long question that a place is folded away in.
+/// Returns the buttons that expand the plan step and the long question that the place is hidden in.
 fn folded_above(place: &Range) -> [Option<HtmlElement>; 2] {
     let element = place.start_container().ok().and_then(|node| node.parent_element());
     let above = |selector| element.as_ref()?.closest(selector).ok()?;
@@ -82,7 +84,7 @@ fn folded_above(place: &Range) -> [Option<HtmlElement>; 2] {
     [step, question].map(|folding| folding?.dyn_into().ok())
 }
 
-/// Removes the marks, and shows nothing that was still to be shown.
+/// Removes the marks, and cancels a goal that is not shown yet.
 pub(crate) fn forget() {
     LATEST.set(LATEST.get().wrapping_add(1));
     unmark();
@@ -103,12 +105,13 @@ fn open(line: &str) {
     }
 }
 
-/// Marks what the goal looks for in `place`: each of its words, or its phrase at one place. Returns what is to be seen first.
+/// Marks the matches of the goal in `place`: all of its words, or one match of its phrase. Returns the first marked
+/// range.
 fn mark(place: &Element, goal: &Goal) -> Option<Range> {
     let mut ranges = Vec::new();
     if let Some((phrase, nth)) = &goal.phrase {
         let mut found = places::ranges_of(place, phrase);
-        // A call may show fewer than it has: of a long text the beginning.
+        // A call may show fewer matches than it has, because only the beginning of a long text is shown.
         if let Some(last) = found.len().checked_sub(1) {
             ranges.push(found.swap_remove(last.min(*nth)));
         }
@@ -137,7 +140,7 @@ fn add_ranges(place: &Node, words: &[String], ranges: &mut Vec<Range>, depth: u3
     }
 }
 
-/// Scrolls to the first marked word, or to the beginning of the place.
+/// Scrolls to the first marked range, or to the beginning of the place.
 fn bring_into_sight(place: &Element, first: Option<&Range>) {
     let Some(area) = document().get_element_by_id(THREAD_ID) else { return };
     let seen = area.get_bounding_client_rect();
@@ -145,7 +148,7 @@ fn bring_into_sight(place: &Element, first: Option<&Range>) {
         Some(rect) if rect.height() > 0.0 => (rect.top(), 0.3),
         _ => (place.get_bounding_client_rect().top(), 0.1),
     };
-    #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
+    #[expect(clippy::cast_possible_truncation, reason = "a distance in pixels of a page fits")]
     let by = (top - seen.top() - share * seen.height()) as i32;
     area.set_scroll_top(area.scroll_top() + by);
 }

@@ -1,5 +1,5 @@
-//! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
-//! browser side finds it and need not ask.
+//! Initial data of a page. The server loads it, renders the page from it, and embeds it in the document. The browser
+//! reads it from there, and needs no request for it.
 
 use leptos::prelude::document;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
@@ -16,54 +16,55 @@ use crate::{
     text::page_title,
 };
 
-/// The element that holds a [`Start`] for the browser.
+/// ID of the element that holds a [`Start`] for the browser.
 pub(crate) const START_ID: &str = "start";
 
-/// What a page begins with.
+/// Initial data of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) address: Address,
-    /// The address of the folder with the page's program, which is another one in each version.
+    /// Address of the folder with the page's WASM module, which differs in each version.
     pub(crate) folder: String,
-    /// The newest conversations.
+    /// The first page of the list of conversations, the newest.
     pub(crate) list: Result<Page<ConversationSummary>, PageError>,
-    /// What is open.
+    /// The content at the address.
     pub(crate) content: Content,
-    /// The models that answer.
+    /// The models that can answer.
     pub(crate) models: ModelList,
-    /// The models that the reader chose for new chats.
+    /// The models that the user chose for new chats.
     pub(crate) new_chat_models: NewChatModels,
-    /// What a new chat shows of what can be asked.
+    /// The tools and example questions of a new chat.
     pub(crate) offer: Offer,
-    /// What the reader signed in with; `None` where nobody has to.
+    /// The name that the user signed in with; `None` if the server needs no sign-in.
     pub(crate) person: Option<String>,
-    /// `true` if others changed the user's account and the user has not acknowledged it.
+    /// `true` if another user changed the user's account and the user has not acknowledged it.
     pub(crate) is_account_changed: bool,
 }
 
-/// What is at an address.
+/// The content at an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     NewChat,
     Conversation(Sent),
-    /// What the page itself has loaded.
+    /// The settings. The page loads their content itself.
     Settings,
     Missing,
-    /// It could not be loaded, for this reason.
+    /// The content could not be loaded, for this reason.
     Failed(String),
 }
 
-/// A conversation that a page begins with.
+/// The conversation that a page starts with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// As the server has it.
+    /// The conversation as the server has it.
     Read(Box<Conversation>),
-    /// As a browser gets it: the page is alive before the code is here that reads messages.
+    /// The conversation as the browser gets it. The page becomes interactive before the code that parses messages is
+    /// loaded.
     Unread { summary: Box<ConversationSummary>, json: String },
 }
 
 impl Sent {
-    /// What lists show of it.
+    /// Returns the fields that lists show.
     pub(crate) fn summary(&self) -> &ConversationSummary {
         match self {
             Self::Read(conversation) => &conversation.summary,
@@ -90,7 +91,7 @@ impl<'de> Deserialize<'de> for Sent {
 }
 
 impl Start {
-    /// Asks the server's data for what `address` needs, and sets the status that goes with what was found.
+    /// Loads the data that the page at `address` needs, and sets the HTTP status of the response.
     pub(crate) async fn load(address: Address, folder: &str, data: &dyn PageData) -> Self {
         let person = data.person();
         let list = data.list_conversations().await;
@@ -105,7 +106,7 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) | Content::Settings => {}
         }
-        // If the list could not be loaded, the database is away, and so is this.
+        // If the list could not be loaded, the database is unreachable, so this would fail, too.
         let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
         let models = data.models();
         let offer = Offer::new(data.tools(), &default_info(&models));
@@ -113,15 +114,15 @@ impl Start {
         Self { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed }
     }
 
-    /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
-    /// somebody's words from ending the element, and leave the text of the JSON within as it is.
+    /// Returns the text of the element [`START_ID`]: JSON within a JSON string. Because `<` is escaped in that
+    /// string, a `</script>` in a user's text cannot end the element. The inner JSON is unchanged.
     pub(crate) fn to_text(&self) -> Option<String> {
         let json = serde_json::to_string(self).and_then(|json| serde_json::to_string(&json)).ok()?;
         Some(json.replace('<', "\\u003c"))
     }
 
-    /// The one in the document; `None` where the server left none.
-    #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only a browser has a document"))]
+    /// Returns the data in the document; `None` if the document has none.
+    #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only the browser has a document"))]
     pub(crate) fn from_document() -> Option<Self> {
         let text = document().get_element_by_id(START_ID)?.text_content()?;
         let json: String = serde_json::from_str(&text).ok()?;
@@ -138,7 +139,7 @@ impl Content {
         }
     }
 
-    /// What the browser's tab is named, in `text`.
+    /// Returns the title of the browser's tab, in the language `text`.
     pub(crate) fn title(&self, text: Language) -> String {
         page_title(match self {
             Self::NewChat => None,
@@ -155,7 +156,7 @@ mod tests {
     use super::{Address, Content, ModelList, NewChatModels, Offer, PageError, Start};
 
     #[test]
-    fn words_in_the_document_end_no_script_and_come_back_as_they_were() {
+    fn text_in_the_document_cannot_end_the_script_and_is_unchanged() {
         let told = r#"{"a":"</script><!-- \u003c \" -->","b":1.10}"#;
         let start = Start {
             address: Address::NewChat,

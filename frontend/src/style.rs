@@ -1,9 +1,10 @@
-//! The links to how the page looks: two files, since a first visit can do without the second (`components::later`).
+//! Links to the page's style sheets. There are two, because a first visit does not need the second
+//! (`components::later`).
 
 use leptos::prelude::*;
 
-/// How a new chat looks, and what every document of ours is made of. The font is asked for with the style that names it:
-/// later, it would wait for the page's program, which is ten times as large.
+/// Renders the link to the style of a new chat and of all that documents have in common. The font is preloaded with
+/// it. Otherwise it would wait for the WASM module, which is ten times as large.
 pub(crate) fn style(folder: &str) -> impl IntoView + use<> {
     view! {
         <link rel="preload" href=format!("{folder}/serif.woff2") r#as="font" r#type="font/woff2" crossorigin="anonymous" />
@@ -11,7 +12,7 @@ pub(crate) fn style(folder: &str) -> impl IntoView + use<> {
     }
 }
 
-/// How all else looks, besides.
+/// Renders the link to the style of everything else.
 pub(crate) fn later_style(folder: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=format!("{folder}/later.css") /> }
 }

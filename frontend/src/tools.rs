@@ -1,5 +1,5 @@
-//! The tools on offer and where they come from, and which of them are off in the open conversation. A new chat has a choice
-//! of its own, which goes with it when it becomes a conversation.
+//! The tools of the page, and which of them are disabled in the open conversation. A new chat has a choice of its
+//! own, which it keeps when it becomes a conversation.
 
 mod choice;
 
@@ -14,23 +14,23 @@ use crate::{
     session::Loading,
 };
 
-/// The tools of this page. Its signals belong to the component that made it.
+/// The state of the tools of this page. Its signals belong to the component that created it.
 #[derive(Clone, Copy)]
 pub(crate) struct Tools {
-    /// As they were told last; nothing before somebody wanted to see them.
+    /// The list that was loaded last; `None` until it is needed.
     pub(crate) list: RwSignal<Option<ToolList>>,
     pub(crate) loading: RwSignal<Loading>,
-    /// How many there were when the page was made.
+    /// Number of tools when the page was rendered.
     offered: usize,
     was_asked: StoredValue<bool>,
     choice: RwSignal<Choice>,
-    /// Why the last choice could not be stored, for the reader.
+    /// The reason why the last choice could not be stored, for the user.
     pub(crate) notice: RwSignal<Option<String>>,
     text: Language,
 }
 
 impl Tools {
-    /// So many tools, of which no more is known yet.
+    /// Creates the state for this number of tools, whose list is not loaded yet.
     pub(crate) fn new(offered: usize) -> Self {
         Self {
             list: RwSignal::new(None),
@@ -43,7 +43,7 @@ impl Tools {
         }
     }
 
-    /// Asks the server for the tools, and for which of them are off in this conversation, or would be in a new chat.
+    /// Loads the list of tools, and which of them are disabled in this conversation, or by default in a new chat.
     pub(crate) fn load(self, place: Option<Uuid>) {
         if self.loading.get_untracked() == Loading::Running {
             return;
@@ -60,7 +60,8 @@ impl Tools {
             };
             let loaded = match (api::list_tools().await, off) {
                 (Ok(list), Ok(off)) => {
-                    // Of a new chat it is known which tools it begins without; what was chosen there stays.
+                    // For a new chat, the list says which tools are disabled by default. A choice that was already
+                    // made there stays.
                     let off = off.or_else(|| self.is_unknown().then(|| names_of(&list, |tool| !tool.enabled)));
                     if let Some(off) = off {
                         self.learn(place, off);
@@ -74,12 +75,12 @@ impl Tools {
         });
     }
 
-    /// The same for whoever wants no more than to know which tools there are; asked once.
+    /// Loads only the list of tools, and only once.
     pub(crate) fn load_once(self) {
         let was_asked = self.was_asked.try_update_value(|asked| std::mem::replace(asked, true));
         if was_asked == Some(false) && self.list.with_untracked(Option::is_none) {
             spawn_local(async move {
-                // Without an answer the names say which server a tool is of.
+                // Without the list, a tool's name says which server it is from.
                 if let Ok(list) = api::list_tools().await {
                     self.list.try_set(Some(list));
                 }
@@ -91,24 +92,24 @@ impl Tools {
         self.choice.try_with_untracked(|choice| choice.off().is_none()) == Some(true)
     }
 
-    /// Learns which tools are off in a conversation.
+    /// Stores which tools are disabled in a conversation.
     fn learn(self, place: Option<Uuid>, off: Vec<String>) {
         if self.choice.try_with_untracked(|choice| choice.is_at(place)) == Some(true) {
             self.choice.update(|choice| choice.learn(off.into_iter().collect()));
         }
     }
 
-    /// Whether it is known what is off in this place, so that it can be changed.
+    /// Returns `true` if it is known which tools are disabled in this place, so that the user can change that.
     pub(crate) fn is_known(self, place: Option<Uuid>) -> bool {
         self.choice.with(|choice| choice.is_at(place) && choice.off().is_some())
     }
 
-    /// Whether a tool is on in this place, as far as that is known.
+    /// Returns `true` if a tool is enabled in this place, or if that is not known yet.
     pub(crate) fn is_on(self, place: Option<Uuid>, name: &str) -> bool {
         self.choice.with(|choice| !choice.is_at(place) || choice.off().is_none_or(|off| !off.contains(name)))
     }
 
-    /// How many tools are on, and how many there are.
+    /// Returns the number of enabled tools, and the number of all tools.
     pub(crate) fn count(self, place: Option<Uuid>) -> (usize, usize) {
         self.list.with(|list| match list {
             None => (self.offered, self.offered),
@@ -119,7 +120,7 @@ impl Tools {
         })
     }
 
-    /// Turns tools on or off in this place. What the server does not take is taken back.
+    /// Enables or disables tools in this place. If the server refuses the change, it is undone.
     pub(crate) fn switch(self, place: Option<Uuid>, names: &[String], on: bool) {
         self.notice.set(None);
         let is_here = self.choice.with_untracked(|choice| choice.is_at(place));
@@ -144,7 +145,7 @@ impl Tools {
         });
     }
 
-    /// What is off in a new chat that is about to become a conversation.
+    /// Returns the tools that are disabled in a new chat that is about to become a conversation.
     pub(crate) fn chosen_for_new_chat(self) -> Vec<String> {
         self.choice.with_untracked(|choice| {
             let off = choice.off().filter(|_| choice.is_at(None));
@@ -152,14 +153,15 @@ impl Tools {
         })
     }
 
-    /// The new chat became this conversation, without these tools.
+    /// Takes note that the new chat became this conversation, with these tools disabled.
     pub(crate) fn became(self, uuid: Uuid, off: Vec<String>) {
         let mut choice = Choice::at(Some(uuid));
         choice.learn(off.into_iter().collect());
         self.choice.try_set(choice);
     }
 
-    /// The server of a tool; what its name says as long as nothing else is known. None for one that is built in.
+    /// Returns the server of a tool; `None` for a built-in tool. As long as the list is not loaded, the tool's name
+    /// decides.
     pub(crate) fn server_of(self, tool: &str) -> Option<String> {
         self.list.with(|list| match list.as_ref().and_then(|list| list.items.iter().find(|item| item.name == tool)) {
             Some(known) => known.server.clone(),
@@ -167,7 +169,7 @@ impl Tools {
         })
     }
 
-    /// Takes what a tool is now that its server changed.
+    /// Accepts the new version of a tool that its server changed.
     pub(crate) fn accept(self, place: Option<Uuid>, server: String, tool: String, hash: String) {
         spawn_local(async move {
             match api::accept_tool(&server, &tool, hash).await {

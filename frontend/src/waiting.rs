@@ -1,34 +1,34 @@
-//! What an answer waits for while nothing of it comes. How that is said is in `text`, how it looks in `components::thinking`.
+//! The state of an answer while no part of it arrives. `text` has its words, and `message` renders it.
 
 use crate::transcript::Activity;
 
-/// What an answer waits for.
+/// The event that an answer waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// The model's next words.
+    /// The next text of the model.
     #[default]
     Model,
     /// The end of a tool call that the model is writing.
     Call {
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// How much of its arguments there is.
+        /// Size of the arguments so far.
         bytes: i64,
     },
-    /// The provider, which is asked again.
+    /// The next attempt of a failed request to the provider.
     Provider {
-        /// Why, by the stable name of what went wrong.
+        /// The stable error code of the failure.
         code: String,
-        /// In how many seconds, counted from when this was heard.
+        /// Delay until the next attempt, in seconds, counted from the event that announced it.
         seconds: u64,
-        /// Which attempt that will be, of how many.
+        /// Number of the next attempt, and the maximum number of attempts.
         attempt: u32,
         attempts: u32,
     },
 }
 
 impl Waiting {
-    /// What an answer waits for while its model does this.
+    /// Returns the state of an answer with this activity of its model.
     pub(crate) fn of(activity: Option<&Activity>) -> Self {
         match activity {
             None => Self::Model,

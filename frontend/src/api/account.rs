@@ -1,4 +1,5 @@
-//! What the settings ask the server: one's own account, sessions and keys; and the people, for admins.
+//! Requests of the settings: the user's own account, sessions, and API keys, and for admins the users and
+//! invitations.
 
 use serde::Serialize;
 use serde_json::json;
@@ -12,7 +13,7 @@ use super::{
     request::{NO_BODY, call, encoded, request},
 };
 
-/// What an export is at.
+/// Address of the file with the user's data.
 pub(crate) const EXPORT_URL: &str = "/api/me/export";
 
 /// `GET /api/me`
@@ -52,13 +53,13 @@ pub(crate) async fn sign_out_everywhere(revoke_keys: bool) -> Result<(), ApiErro
     tell("DELETE", "/api/sessions", Some(&json!({"revoke_keys": revoke_keys}))).await
 }
 
-/// `GET /api/looks`: the newest.
+/// `GET /api/looks`: the newest admin access records.
 pub(crate) async fn list_looks() -> Result<Vec<AccessRecord>, ApiError> {
     let page: Page<AccessRecord> = call("GET", "/api/looks", NO_BODY).await?;
     Ok(page.items)
 }
 
-/// `PUT /api/looks/seen`: acknowledges the entries up to `id`.
+/// `PUT /api/looks/seen`: acknowledges the records up to `id`.
 pub(crate) async fn acknowledge_looks(id: i64) -> Result<(), ApiError> {
     tell("PUT", "/api/looks/seen", Some(&json!({"id": id}))).await
 }
@@ -101,7 +102,7 @@ pub(crate) async fn list_identities() -> Result<Vec<Identity>, ApiError> {
     Ok(page.items)
 }
 
-/// `POST /api/identities`: where to go to link one.
+/// `POST /api/identities`: returns the address of the identity provider at which the user links an identity.
 pub(crate) async fn begin_linking(password: &str) -> Result<LinkRedirect, ApiError> {
     call("POST", "/api/identities", Some(&json!({"password": password}))).await
 }
@@ -111,7 +112,7 @@ pub(crate) async fn unlink_identity(id: i64) -> Result<(), ApiError> {
     tell("DELETE", &format!("/api/identities/{id}"), NO_BODY).await
 }
 
-/// `GET /api/users`: a page of the accounts, after `cursor`.
+/// `GET /api/users`: a page of the users, after `cursor`.
 pub(crate) async fn list_users(cursor: Option<&str>) -> Result<Page<User>, ApiError> {
     let cursor = cursor.map(|cursor| format!("?cursor={}", encoded(cursor))).unwrap_or_default();
     call("GET", &format!("/api/users{cursor}"), NO_BODY).await
@@ -127,7 +128,7 @@ pub(crate) async fn invite(role: UserRole) -> Result<Invitation, ApiError> {
     call("POST", "/api/invitations", Some(&json!({"role": role}))).await
 }
 
-/// `GET /api/invitations`: those that were not used yet.
+/// `GET /api/invitations`: the invitations that are not used yet.
 pub(crate) async fn list_invitations() -> Result<Vec<InvitationInfo>, ApiError> {
     let page: Page<InvitationInfo> = call("GET", "/api/invitations", NO_BODY).await?;
     Ok(page.items)
@@ -138,7 +139,7 @@ pub(crate) async fn revoke_invitation(id: i64) -> Result<(), ApiError> {
     tell("DELETE", &format!("/api/invitations/{id}"), NO_BODY).await
 }
 
-/// A request whose answer says nothing.
+/// Sends a request whose response has no content that matters.
 async fn tell(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<(), ApiError> {
     request(method, url, body).await?.text().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Conversations: their lists, what is found in them, what they are called and where they stand, who else may read them.
+//! Requests for conversations: lists, search, changes, export, usage, and share links.
 
 use tallybook_protocol::{
     Conversation, ConversationSummary, MessageId, NewConversation, NewShare, Page, PurposeUsage, SearchPage, Share,
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::reading;
 
-/// The address of one conversation.
+/// Returns the address of a conversation.
 pub(crate) fn conversation_url(uuid: Uuid) -> String {
     format!("/api/conversations/{uuid}")
 }
 
-/// The address of a conversation as a file.
+/// Returns the address of a conversation's export in this format.
 pub(crate) fn export_url(uuid: Uuid, format: &str) -> String {
     format!("{}/export?format={format}", conversation_url(uuid))
 }
@@ -28,7 +28,7 @@ pub(crate) async fn update_conversation(uuid: Uuid, to: &UpdateConversation) -> 
     Ok(())
 }
 
-/// The same, for another model; `None` for the server's default.
+/// `PATCH /api/conversations/{uuid}`: sets the model; `None` is the server's default.
 pub(crate) async fn choose_model(uuid: Uuid, model: Option<String>) -> Result<(), ApiError> {
     let update = UpdateConversation { model: Some(model), ..UpdateConversation::default() };
     let _: ConversationSummary = call("PATCH", &conversation_url(uuid), Some(&update)).await?;
@@ -50,15 +50,15 @@ pub(crate) async fn create_conversation(
     call("POST", "/api/conversations", Some(&new)).await
 }
 
-/// Which conversations a list is of.
+/// A list of conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed<'a> {
-    /// All but those in the archive.
+    /// All conversations that are not archived.
     Newest,
-    /// All that are pinned, of which there can be no more than one page has.
+    /// All pinned conversations. Their maximum number fits on one page.
     Pinned,
     Archived,
-    /// Those with these words in their titles.
+    /// Conversations with these words in their titles.
     Matching(&'a str),
 }
 
@@ -75,7 +75,8 @@ pub(crate) async fn list_conversations(
     }
 }
 
-/// `GET /api/search`, or `GET /api/conversations/{uuid}/search`: where this stands, after `cursor`.
+/// `GET /api/search`, or `GET /api/conversations/{uuid}/search` for one conversation: a page of matches, after
+/// `cursor`.
 pub(crate) async fn search(
     conversation: Option<Uuid>,
     query: &str,
@@ -113,7 +114,7 @@ async fn read_conversation(json: String) -> Result<Conversation, ApiError> {
     reading::conversation(json).await?.map(|conversation| *conversation).ok_or(ApiError::Unreadable)
 }
 
-/// `GET /api/conversations/{uuid}/usage`, or that of one of its answers
+/// `GET /api/conversations/{uuid}/usage`, or `GET /api/conversations/{uuid}/messages/{id}/usage` for one answer
 pub(crate) async fn find_usage(uuid: Uuid, message: Option<MessageId>) -> Result<Vec<PurposeUsage>, ApiError> {
     let of_message = message.map(|id| format!("/messages/{id}")).unwrap_or_default();
     let url = format!("{}{of_message}/usage", conversation_url(uuid));

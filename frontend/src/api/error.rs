@@ -1,29 +1,29 @@
-//! Why a request came to nothing, in words for the reader.
+//! Errors of requests, with messages for the user.
 
 use leptos::wasm_split::SplitLoaderError;
 
 use crate::{browser::Unreachable, language::Language};
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiError {
-    /// No answer: the network, or a server that is away.
+    /// No response: a network failure, or the server does not run.
     Unreachable,
-    /// The server said no, with this status and this sentence for the reader.
+    /// The server refused the request.
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The stable name of the reason; empty when none was given.
+        /// The stable error code; empty if the server sent none.
         code: String,
-        /// What is wrong and what to do about it.
+        /// A sentence for the user: the problem, and how to solve it.
         detail: String,
     },
-    /// The answer cannot be read, as from a server of another version.
+    /// The response cannot be read, for example because the server has another version.
     Unreadable,
 }
 
 impl ApiError {
-    /// The sentence for the reader.
+    /// Returns the message for the user.
     pub(crate) fn message(&self, text: Language) -> String {
         match self {
             Self::Unreachable => text.unreachable().to_owned(),
@@ -36,12 +36,12 @@ impl ApiError {
         }
     }
 
-    /// Whether the server says that nobody is signed in any more.
+    /// Returns `true` if the user is no longer signed in.
     pub(crate) fn is_signed_out(&self) -> bool {
         matches!(self, Self::Refused { status: 401, .. })
     }
 
-    /// Whether the server says that there is no such thing.
+    /// Returns `true` if the server has no such resource.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
@@ -53,7 +53,7 @@ impl From<Unreachable> for ApiError {
     }
 }
 
-/// What reads the answer did not come.
+/// The code that parses the response could not be loaded.
 impl From<SplitLoaderError> for ApiError {
     fn from(_: SplitLoaderError) -> Self {
         Self::Unreachable

@@ -1,4 +1,4 @@
-//! How a request travels and its answer is read. Which requests there are is in the files beside this one.
+//! Sends requests and reads their responses. The requests themselves are in the other files of this folder.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use tallybook_protocol::Problem;
 use super::error::ApiError;
 use crate::browser::{self, Response, Unreachable};
 
-/// How long a plain request may take.
+/// Timeout of a request: for its headers, for the text of an error, and in `call_text` for the complete response.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
-/// The code of an answer to a user whose session is over.
+/// The error code of a request whose session has ended.
 const SIGNED_OUT: &str = "not-signed-in";
 
-/// For requests that say nothing but their address.
+/// The body of requests without a body.
 pub(super) const NO_BODY: Option<&()> = None;
 
 pub(super) async fn call<T: DeserializeOwned>(
@@ -25,13 +25,13 @@ pub(super) async fn call<T: DeserializeOwned>(
     serde_json::from_str(&call_text(method, url, body).await?).map_err(|_| ApiError::Unreadable)
 }
 
-/// The whole text of an answer.
+/// Sends a request and returns the complete text of its response.
 pub(super) async fn call_text(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<String, ApiError> {
     let whole = async { Ok(request(method, url, body).await?.text().await?) };
     browser::within(REQUEST_LIMIT, whole).await.unwrap_or(Err(ApiError::Unreachable))
 }
 
-/// Sends a request and gives the answer's head; an answer that is no success becomes an error with its sentence.
+/// Sends a request and returns the response, whose body is not read yet. A status other than 2xx becomes an error.
 pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<Response, ApiError> {
     let body = body.map(serde_json::to_string).transpose().map_err(|_| ApiError::Unreadable)?;
     let head = browser::fetch(method, url, body.as_deref());
@@ -52,7 +52,7 @@ pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serializ
     Err(ApiError::Refused { status, code, detail })
 }
 
-/// Deletes what was given. What is gone was taken back elsewhere.
+/// Deletes something that the user granted, such as a share link. It is not an error if it is already deleted.
 pub(super) async fn take_back(url: &str) -> Result<(), ApiError> {
     match request("DELETE", url, NO_BODY).await {
         Err(error) if !error.is_not_found() => Err(error),
@@ -61,7 +61,7 @@ pub(super) async fn take_back(url: &str) -> Result<(), ApiError> {
     }
 }
 
-/// A page of what is found for `words` at the address that ends with them.
+/// Returns a page of a list, after `cursor`. The address is `url` followed by the encoded `words`.
 pub(super) async fn page<T: DeserializeOwned>(url: &str, words: &str, cursor: Option<&str>) -> Result<T, ApiError> {
     let mut url = format!("{url}{}", encoded(words));
     if let Some(cursor) = cursor {

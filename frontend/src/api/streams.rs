@@ -1,4 +1,4 @@
-//! Answers that go on: the events of a turn, and the feed.
+//! Streamed responses: the events of a turn, and the feed.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use crate::{
     reading::{self, Events},
 };
 
-/// The keep-alive interval of a server that does not say it.
+/// Keep-alive interval if the server does not send one.
 const DEFAULT_KEEP_ALIVE_SECS: u64 = 5;
-/// The longest keep-alive interval that is believed.
+/// Maximum keep-alive interval. A longer one from the server is reduced to it.
 const MAX_KEEP_ALIVE_SECS: u64 = 60;
-/// A connection that misses so many keep-alives is dead.
+/// Number of missed keep-alives after which a connection counts as dead.
 const MISSED_KEEP_ALIVES: u64 = 3;
-/// How long the server may take to close a stream that is over.
+/// Maximum time that the server may take to close a stream that has ended.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Server-sent events, as they arrive.
+/// Server-sent events of a response.
 struct Frames {
     body: Body,
     decoder: Decoder,
     arrived: Vec<Frame>,
-    /// A stream that is silent for longer is dead.
+    /// Maximum silence before the stream counts as dead.
     silence_limit: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Frames {
         Ok(Self { body: response.into_body()?, decoder: Decoder::new(), arrived: Vec::new(), silence_limit })
     }
 
-    /// What has arrived, at least one frame; `None` when the stream ended or broke off.
+    /// Returns the frames that have arrived, at least one; `None` if the stream has ended or broken.
     async fn next(&mut self) -> Option<Vec<Frame>> {
         while self.arrived.is_empty() {
             let portion = browser::within(self.silence_limit, self.body.next()).await?.ok()??;
@@ -50,14 +50,14 @@ impl Frames {
     }
 }
 
-/// Calculates how long a stream may be silent from the keep-alive interval that its server sent. Never shorter than three
-/// default intervals: a short interval says nothing about a slow network.
+/// Calculates the maximum silence of a stream from the keep-alive interval that the server sent. The result is at
+/// least three default intervals, because a short interval says nothing about a slow network.
 fn silence_limit(keep_alive: Option<&str>) -> Duration {
     let secs = keep_alive.and_then(|secs| secs.parse().ok()).unwrap_or(DEFAULT_KEEP_ALIVE_SECS);
     Duration::from_secs(secs.clamp(DEFAULT_KEEP_ALIVE_SECS, MAX_KEEP_ALIVE_SECS) * MISSED_KEEP_ALIVES)
 }
 
-/// The events of one turn, as they arrive.
+/// The events of one turn.
 pub(crate) struct EventStream(Frames);
 
 impl EventStream {
@@ -65,7 +65,7 @@ impl EventStream {
         Frames::new(response).map(Self)
     }
 
-    /// The events that have arrived, at least one; `None` when the stream ended or broke off.
+    /// Returns the events that have arrived, at least one; `None` if the stream has ended or broken.
     pub(crate) async fn next(&mut self) -> Option<Events> {
         reading::events(self.0.next().await?).await.ok()
     }
@@ -78,15 +78,16 @@ impl EventStream {
     }
 }
 
-/// What happens to conversations, as it happens.
+/// The feed: changes to the user's conversations, as they happen.
 pub(crate) struct Feed {
     frames: Frames,
-    /// The folder of the page that this server has, which names its version; `None` when it does not say.
+    /// The folder of the server's page, which identifies its version; `None` if the server does not send it.
     pub(crate) folder: Option<String>,
 }
 
 impl Feed {
-    /// The events that have arrived; `None` when the stream ended or broke off. What cannot be read is left out.
+    /// Returns the events that have arrived; `None` if the stream has ended or broken. Events that cannot be parsed
+    /// are skipped.
     pub(crate) async fn next(&mut self) -> Option<Vec<FeedEvent>> {
         let frames = self.frames.next().await?;
         Some(frames.iter().filter_map(|frame| serde_json::from_str(&frame.data).ok()).collect())

@@ -1,4 +1,4 @@
-//! The tools that there are, those that a conversation does without, and which calls run without being asked about.
+//! Requests for tools: the available tools, the disabled tools of a conversation, and saved approvals.
 
 use tallybook_protocol::{AcceptTool, Approval, ApprovalId, DisabledTools, Page, ToolList};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Turns: how one begins, is read along, goes on, is stopped, and what is told of it afterwards.
+//! Requests for turns: send, regenerate, subscribe to events, continue, decide, stop, play back, and explain.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{browser, reading};
 
-/// The longest wait for the answer to a stop request.
+/// Timeout of a stop request.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `POST /api/conversations/{uuid}/messages`
@@ -31,7 +31,8 @@ pub(crate) async fn regenerate(uuid: Uuid, id: MessageId, model: Option<String>)
     EventStream::new(request("POST", &url, Some(&RetryOptions { model })).await?)
 }
 
-/// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.
+/// `GET /api/conversations/{uuid}/events`: the events after `after`. Returns `None` if no turn runs and no events are
+/// left to send.
 pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<EventStream>, ApiError> {
     let mut url = format!("/api/conversations/{uuid}/events");
     if let Some(after) = after {
@@ -47,8 +48,8 @@ pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
     EventStream::new(request("POST", &format!("/api/conversations/{uuid}/continue"), NO_BODY).await?)
 }
 
-/// `POST /api/tool-calls/{id}/decision` for one, `POST /api/conversations/{uuid}/decisions` for several; `None` when others
-/// are still to be taken before the turn goes on.
+/// `POST /api/tool-calls/{id}/decision` for one decision, `POST /api/conversations/{uuid}/decisions` for several.
+/// Returns `None` if other calls need a decision before the turn resumes.
 pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Result<Option<EventStream>, ApiError> {
     let response = match (decisions.len(), decisions.pop()) {
         (1, Some(CallDecision { tool_call_id, decision, reason, input, remember })) => {
@@ -65,7 +66,7 @@ pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Resu
     if is_stream { EventStream::new(response).map(Some) } else { Ok(None) }
 }
 
-/// `POST /api/conversations/{uuid}/stop`; fails after [`STOP_TIMEOUT`] without an answer.
+/// `POST /api/conversations/{uuid}/stop`. Fails if the server does not respond within [`STOP_TIMEOUT`].
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
     let url = format!("/api/conversations/{uuid}/stop");
     let stopped = async { Ok(request("POST", &url, NO_BODY).await?.text().await.map(drop)?) };
@@ -78,7 +79,7 @@ pub(crate) async fn find_tool_call(id: ToolCallId) -> Result<ToolCall, ApiError>
     reading::call(json).await?.map(|call| *call).ok_or(ApiError::Unreadable)
 }
 
-/// `GET /api/conversations/{uuid}/messages/{id}/playback`: a page of a turn's events, after `after`.
+/// `GET /api/conversations/{uuid}/messages/{id}/playback`: a page of the turn's events, after `after`.
 pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> Result<Playback, ApiError> {
     let after = after.map(|after| format!("?after={}", encoded(after))).unwrap_or_default();
     call("GET", &format!("{}/messages/{id}/playback{after}", conversation_url(uuid)), NO_BODY).await

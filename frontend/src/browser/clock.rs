@@ -1,4 +1,4 @@
-//! The reader's clock and calendar.
+//! The user's clock and calendar.
 
 use std::cell::RefCell;
 
@@ -7,8 +7,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::{IS_HERE, window};
 use crate::{days::Calendar, language::Language};
 
-/// Where the reader's days begin. The server does not know, and takes those of Greenwich: for most readers, most of the
-/// time, the page then stays as it is when the browser takes over.
+/// Returns the user's days. The server does not know them, and uses those of UTC. For most users, most of the time,
+/// the page then does not change when the browser mounts it.
 #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
 pub(crate) fn calendar() -> Calendar {
     if !IS_HERE {
@@ -20,7 +20,7 @@ pub(crate) fn calendar() -> Calendar {
     date.set_seconds(0);
     date.set_milliseconds(0);
     let today = date.get_time() as i64;
-    // By the calendar and not by hours: a day may have 23 or 25.
+    // By calendar days, not by hours: a day may have 23 or 25 hours.
     let days_before = |days: u32| {
         let day = js_sys::Date::new(&date);
         let wanted = i32::try_from(date.get_date()).unwrap_or(1) - i32::try_from(days).unwrap_or(0);
@@ -33,31 +33,31 @@ pub(crate) fn calendar() -> Calendar {
     Calendar { today, yesterday: days_before(1), last_week: days_before(7) }
 }
 
-/// The time of day at `ms` since 1970 where the reader is, as `9:05:07`. The server does not know.
+/// Returns the time of day at `ms` since 1970 in the user's time zone, such as `9:05:07`; `None` on the server.
 pub(crate) fn time_of_day(ms: i64) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any year that is told fit")]
+    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any plausible year fit")]
     let at = IS_HERE.then(|| js_sys::Date::new(&(ms as f64).into()))?;
     Some(format!("{}:{:02}:{:02}", at.get_hours(), at.get_minutes(), at.get_seconds()))
 }
 
-/// A time as its reader writes it.
+/// A time in the user's time zone and notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LocalTime {
-    /// `14:05`, with the day unless that is today.
+    /// The time, such as `14:05`, if it is today. Otherwise the day and the time, or in another year the day alone.
     pub(crate) short: String,
     /// The day and the time.
     pub(crate) full: String,
-    /// For programs.
+    /// ISO format, for the `datetime` attribute.
     pub(crate) iso: String,
 }
 
-/// The time `ms` after 1970 began, as it is written where the reader is: in the page's language, as it is spoken there. The
-/// server does not know.
+/// Returns the time `ms` after 1970 began, in the user's time zone and in the page's language, in the user's regional
+/// variant of it. Returns `None` on the server, which does not know the time zone.
 pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
     if !IS_HERE {
         return None;
     }
-    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any year that is told fit")]
+    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any plausible year fit")]
     let at = js_sys::Date::new(&(ms as f64).into());
     let now = js_sys::Date::new_0();
     let is_this_year = at.get_full_year() == now.get_full_year();
@@ -87,11 +87,11 @@ pub(super) fn time_zone() -> Option<String> {
 }
 
 thread_local! {
-    /// How times were written last. Making what writes them takes browsers longer than writing one.
+    /// The formatters of the last time. Creating a formatter takes browsers longer than formatting a time.
     static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };
 }
 
-/// What of a time is written.
+/// The parts of a time that are written.
 #[derive(Clone, Copy)]
 enum Style {
     Time,
@@ -101,7 +101,7 @@ enum Style {
 }
 
 impl Style {
-    /// Its options, as `Intl.DateTimeFormat` names them.
+    /// Returns the options of `Intl.DateTimeFormat` for this style.
     fn options(self) -> js_sys::Object {
         let styles: &[(&str, &str)] = match self {
             Self::Time => &[("hour", "numeric"), ("minute", "2-digit")],
@@ -117,18 +117,19 @@ impl Style {
     }
 }
 
-/// How times are written in a language, where clocks are so many minutes behind Greenwich's.
+/// Formatters for a language and for the time zone whose clocks are this many minutes behind UTC.
 struct Formats {
     language: Language,
     zone: i32,
     locale: js_sys::Array,
-    /// The function that writes in each style, as far as it was needed.
+    /// The function that writes in each style; `None` if it was not needed yet.
     made: [Option<js_sys::Function>; 4],
 }
 
 impl Formats {
     fn new(language: Language, zone: i32) -> Option<Self> {
-        // The first of the reader's languages that is the page's says how things are written: en-GB is not en-US.
+        // The regional variant is that of the user's first language that is the page's language: en-GB differs from
+        // en-US.
         let known = window().ok()?.navigator().languages();
         let locale =
             known.iter().filter_map(|known| known.as_string()).find(|known| known.starts_with(language.code()));
@@ -143,13 +144,13 @@ impl Formats {
     }
 }
 
-/// Milliseconds since 1970 by the reader's clock.
+/// Returns the milliseconds since 1970 on the user's clock; 0 on the server.
 #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
 pub(crate) fn now() -> i64 {
     if IS_HERE { js_sys::Date::now() as i64 } else { 0 }
 }
 
-/// Returns the time after `days`, in ISO format.
+/// Returns the time `days` from now, in ISO format.
 pub(crate) fn in_days(days: u32) -> Option<String> {
     const DAY_MS: f64 = 86_400_000.0;
     let at = js_sys::Date::new(&JsValue::from_f64(js_sys::Date::now() + f64::from(days) * DAY_MS));

@@ -1,11 +1,12 @@
-//! Who hears the next key.
+//! Focus and scrolling of elements.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusOptions, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
 use super::window;
 
-/// Gives the focus to the element that `selector` begins to name by its id. False when there is none that takes it.
+/// Moves the focus to an element. `selector` is its ID, optionally followed by more of a selector. Returns `false` if
+/// no such element takes the focus.
 pub(crate) fn focus(selector: &str) -> bool {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return false };
     let Some(element) = document.query_selector(&format!("#{selector}")).ok().flatten() else { return false };
@@ -13,7 +14,7 @@ pub(crate) fn focus(selector: &str) -> bool {
     focused && document.active_element().as_ref() == Some(&element)
 }
 
-/// Scrolls no further than it takes to see an element.
+/// Scrolls only as much as needed to bring an element into view.
 pub(crate) fn scroll_into_view(id: &str) {
     let Some(element) = window().ok().and_then(|window| window.document()?.get_element_by_id(id)) else { return };
     let options = web_sys::ScrollIntoViewOptions::new();
@@ -21,7 +22,7 @@ pub(crate) fn scroll_into_view(id: &str) {
     element.scroll_into_view_with_scroll_into_view_options(&options);
 }
 
-/// Scrolls to a heading and gives it the focus, as a link to it does.
+/// Scrolls to a heading and moves the focus to it, as a link to it does.
 pub(crate) fn go_to_heading(id: &str) {
     let element = window().ok().and_then(|window| window.document()?.get_element_by_id(id));
     let Some(heading) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) else { return };
@@ -38,7 +39,7 @@ pub(crate) fn is_at_fragment(id: &str) -> bool {
     fragment.strip_prefix('#') == Some(id)
 }
 
-/// Presses a button, as a hand would.
+/// Clicks a button.
 pub(crate) fn press(id: &str) {
     let element = window().ok().and_then(|window| window.document()?.get_element_by_id(id));
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
@@ -46,13 +47,14 @@ pub(crate) fn press(id: &str) {
     }
 }
 
-/// Returns `true` if the focus is in a text field that is not empty: its user is typing.
+/// Returns `true` if the focus is in a text field that is not empty: the user is typing.
 pub(crate) fn is_typed_in() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
     focused.is_some_and(|element| !written_in(&element).is_empty())
 }
 
-/// Returns `true` if a message is being written, or a text that belongs to one. The settings show texts that are saved, too.
+/// Returns `true` if a text field of the page's main part contains text: a message is being written, or a text that
+/// belongs to one. Text fields of the settings do not count, because they also show saved texts.
 pub(crate) fn has_written() -> bool {
     let fields =
         window().ok().and_then(|window| window.document()?.query_selector_all("main textarea:not(.setting-text)").ok());
@@ -62,7 +64,7 @@ pub(crate) fn has_written() -> bool {
     })
 }
 
-/// Returns the text in a field; empty if the element is not a field for text.
+/// Returns the text in a field; empty if the element is not a text field.
 fn written_in(element: &Element) -> String {
     if let Some(field) = element.dyn_ref::<HtmlTextAreaElement>() {
         return field.value();
@@ -71,12 +73,12 @@ fn written_in(element: &Element) -> String {
     element.dyn_ref::<HtmlInputElement>().filter(is_text).map(HtmlInputElement::value).unwrap_or_default()
 }
 
-/// Gives the focus as [`focus`] does, unless something has it already.
+/// Moves the focus as [`focus`] does, unless an element already has it.
 pub(crate) fn focus_if_free(selector: &str) -> bool {
     is_focus_free() && focus(selector)
 }
 
-/// Returns `true` if the keys that are pressed go to this tab.
+/// Returns `true` if key presses go to this tab.
 pub(crate) fn has_document_focus() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.has_focus() == Ok(true))
 }
@@ -87,8 +89,8 @@ pub(crate) fn has_focus_within(selector: &str) -> bool {
     focused.is_some_and(|element| element.closest(selector).is_ok_and(|found| found.is_some()))
 }
 
-/// Whether nothing has the focus, so that taking it takes it from nobody. What is hidden loses it only with the next frame, and
-/// a closed dialog when it has faded.
+/// Returns `true` if no visible element has the focus. A hidden element keeps the focus until the next frame, and a closed
+/// dialog until it has faded.
 pub(crate) fn is_focus_free() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
     let is_hidden = |element: &HtmlElement| element.offset_width() == 0 && element.offset_height() == 0;
@@ -99,7 +101,7 @@ pub(crate) fn is_focus_free() -> bool {
     })
 }
 
-/// Gives the focus to an element without scrolling to it.
+/// Moves the focus to an element without scrolling to it.
 pub(crate) fn focus_in_place(element: &HtmlElement) {
     let options = FocusOptions::new();
     options.set_prevent_scroll(true);

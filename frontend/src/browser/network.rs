@@ -1,4 +1,4 @@
-//! Requests, and answers that are read as they come.
+//! HTTP requests, with response bodies that can be streamed.
 
 use tallybook_protocol::TIME_ZONE_HEADER;
 use wasm_bindgen::{JsCast, JsValue};
@@ -7,7 +7,7 @@ use web_sys::{AbortController, Headers, ReadableStreamDefaultReader, RequestInit
 
 use super::{Unreachable, clock::time_zone, window};
 
-/// One request's connection; dropping it aborts what is still under way, unless the answer is known to be complete.
+/// The connection of a request. Dropping it aborts the request, unless the response was read to its end.
 struct Connection {
     controller: AbortController,
     complete: bool,
@@ -21,45 +21,45 @@ impl Drop for Connection {
     }
 }
 
-/// The head of an answer; its body is still to be read.
+/// The status and headers of a response; its body is not read yet.
 pub(crate) struct Response {
     response: web_sys::Response,
     connection: Connection,
 }
 
 impl Response {
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     pub(crate) fn status(&self) -> u16 {
         self.response.status()
     }
 
-    /// A header; `None` when there is none of that name.
+    /// Returns a header; `None` if there is none with that name.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         self.response.headers().get(name).ok().flatten()
     }
 
-    /// The whole body as text.
+    /// Returns the complete body as text.
     pub(crate) async fn text(mut self) -> Result<String, Unreachable> {
         let text = JsFuture::from(self.response.text()?).await?;
         self.connection.complete = true;
         text.as_string().ok_or(Unreachable)
     }
 
-    /// The body in the portions in which it arrives.
+    /// Returns the body as a stream.
     pub(crate) fn into_body(self) -> Result<Body, Unreachable> {
         let reader = self.response.body().ok_or(Unreachable)?.get_reader();
         Ok(Body { reader: reader.unchecked_into(), connection: self.connection })
     }
 }
 
-/// A streamed body.
+/// The body of a response, as a stream.
 pub(crate) struct Body {
     reader: ReadableStreamDefaultReader,
     connection: Connection,
 }
 
 impl Body {
-    /// The next portion; `None` at the end.
+    /// Returns the next chunk; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Unreachable> {
         let read = JsFuture::from(self.reader.read()).await?;
         if js_sys::Reflect::get(&read, &"done".into())?.is_truthy() {
@@ -90,7 +90,8 @@ pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result
     Ok(Response { response: response.dyn_into()?, connection })
 }
 
-/// Sends a request that goes through even though the page is being left; `body` is JSON. Nobody hears of its answer.
+/// Sends a request that the browser completes even if the user leaves the page; `body` is JSON. The response is
+/// ignored.
 pub(crate) fn send_at_leaving(method: &str, url: &str, body: Option<&str>) {
     let init = RequestInit::new();
     init.set_method(method);

@@ -1,4 +1,4 @@
-//! The news that the session is over: any request may bring it, and the page hears it in one place.
+//! The event that the session has ended. Any request may report it, and the page handles it in one place.
 
 use leptos::prelude::{WindowListenerHandle, window_event_listener_untyped};
 use web_sys::Event;
@@ -7,7 +7,7 @@ use super::window;
 
 const EVENT: &str = "tallybook-signed-out";
 
-/// Tells the page that the server no longer knows who is signed in.
+/// Dispatches the event: a request was refused because the user is no longer signed in.
 pub(crate) fn tell_signed_out() {
     if let (Ok(window), Ok(event)) = (window(), Event::new(EVENT)) {
         let _ = window.dispatch_event(&event);

@@ -1,4 +1,4 @@
-//! The browser's storage of this site, which all of its tabs share and which stays when they are closed.
+//! The browser's local storage of this site. All of its tabs share it, and it outlives them.
 
 use leptos::prelude::{Owner, on_cleanup, window_event_listener_untyped};
 use wasm_bindgen::JsCast;
@@ -11,7 +11,7 @@ pub(crate) fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores an item. Returns `false` if the storage is full.
+/// Stores an item. Returns `false` if the storage is full, and `true` if the browser has no storage.
 pub(crate) fn store(key: &str, value: &str) -> bool {
     storage().is_none_or(|storage| storage.set_item(key, value).is_ok())
 }
@@ -34,7 +34,8 @@ pub(crate) fn stored_items(prefix: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Calls `hear` with the key and the new value of each item that another tab changes, until the current owner goes away.
+/// Calls `hear` with the key and the new value of each item that another tab changes, until the current owner is
+/// disposed of.
 pub(crate) fn when_stored_elsewhere(hear: impl Fn(&str, Option<&str>) + 'static) {
     debug_assert!(Owner::current().is_some(), "the listener would never be removed");
     let heard = window_event_listener_untyped("storage", move |event| {

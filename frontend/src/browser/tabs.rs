@@ -1,5 +1,5 @@
-//! Coordination between the tabs of one browser: Web Locks and broadcast channels. Browsers offer locks only over HTTPS and on
-//! `localhost`.
+//! Coordination between the tabs of one browser: Web Locks and broadcast channels. Browsers offer locks only over
+//! HTTPS and on `localhost`.
 
 use futures_channel::oneshot;
 use futures_util::future::{Either, select};
@@ -8,8 +8,8 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, BroadcastChannel, MessageEvent};
 
-/// Streams of turns that the tabs of a browser may hold at the same time. Browsers open six connections to a host over HTTP/1.1:
-/// one is for the feed, and at least two stay free for requests.
+/// Maximum number of turn streams that the tabs of a browser hold at the same time. Over HTTP/1.1, browsers open only
+/// six connections to a host: one is for the feed, and at least two stay free for requests.
 const MAX_TURN_STREAMS: usize = 3;
 
 #[wasm_bindgen]
@@ -31,7 +31,7 @@ impl TabLock {
         request(name, "signal", &waiting.0.signal()).await
     }
 
-    /// Takes the lock at once, also from another tab.
+    /// Takes the lock at once, even if another tab holds it.
     pub(crate) async fn steal(name: &str) -> Result<Self, NoLock> {
         request(name, "steal", &JsValue::TRUE).await
     }
@@ -58,11 +58,11 @@ impl Drop for TabLock {
 pub(crate) enum NoLock {
     /// This page has no locks.
     Unsupported,
-    /// Another tab holds it.
+    /// Another tab holds the lock.
     Taken,
 }
 
-/// A request for a lock that waits until it is dropped.
+/// A pending request for a lock. Dropping it cancels the request.
 struct Waiting(AbortController);
 
 impl Drop for Waiting {
@@ -78,7 +78,7 @@ async fn request(name: &str, option: &str, value: &JsValue) -> Result<TabLock, N
     let hold = Closure::once_into_js(move |lock: JsValue| {
         let mut release = None;
         let held = Promise::new(&mut |resolve, _| release = Some(resolve));
-        // A lock that is not returned a promise is released at once.
+        // The browser releases a lock at once if the callback returns no promise.
         match grant.send(release.filter(|_| !lock.is_null())) {
             Ok(()) if !lock.is_null() => JsValue::from(held),
             _ => JsValue::UNDEFINED,
@@ -93,13 +93,14 @@ async fn request(name: &str, option: &str, value: &JsValue) -> Result<TabLock, N
     Ok(TabLock { release, ended })
 }
 
-/// The right to hold one stream of a turn. Dropping it frees the place.
+/// The right to hold one turn stream. Dropping it frees the place.
 pub(crate) struct StreamPlace {
     _lock: Option<TabLock>,
 }
 
 impl StreamPlace {
-    /// Takes a place, or `None` if the tabs of this browser hold as many streams as they may. Without locks any number may.
+    /// Takes a place; `None` if the tabs of this browser hold the maximum number of streams. Without locks, there is
+    /// no maximum.
     pub(crate) async fn take() -> Option<Self> {
         for number in 0..MAX_TURN_STREAMS {
             match TabLock::take_if_free(&format!("tallybook-turn-{number}")).await {
@@ -112,15 +113,15 @@ impl StreamPlace {
     }
 }
 
-/// A channel on which the tabs of a browser send each other texts. Dropping it closes it.
+/// A channel on which the tabs of a browser send texts to each other. Dropping it closes it.
 pub(crate) struct TabChannel {
     channel: BroadcastChannel,
     _hear: Closure<dyn Fn(MessageEvent)>,
 }
 
 impl TabChannel {
-    /// Joins a channel. `hear` is called with each text that another tab sends, and returns the reply. `None` if the browser has
-    /// no channels.
+    /// Joins a channel. `hear` receives each text that another tab sends, and returns the reply to send, if any.
+    /// Returns `None` if the browser has no channels.
     pub(crate) fn join(name: &str, hear: impl Fn(&str) -> Option<String> + 'static) -> Option<Self> {
         let channel = BroadcastChannel::new(name).ok()?;
         let replies = channel.clone();

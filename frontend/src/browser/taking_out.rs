@@ -1,4 +1,4 @@
-//! What leaves the page: copies and files.
+//! Clipboard and file downloads.
 
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -6,11 +6,11 @@ use web_sys::{Element, HtmlDocument};
 
 use super::{Unreachable, window};
 
-/// Puts `text` on the clipboard.
+/// Copies `text` to the clipboard.
 pub(crate) async fn copy(text: &str) -> Result<(), Unreachable> {
     let clipboard = js_sys::Reflect::get(&window()?.navigator(), &"clipboard".into())?;
     if clipboard.is_undefined() {
-        // There is none on plain http pages, as in a home network; the way of old is left.
+        // Pages over plain HTTP, as in a home network, have no clipboard API; the older copy command works there.
         return copy_selected(text);
     }
     JsFuture::from(window()?.navigator().clipboard().write_text(text)).await?;
@@ -35,16 +35,16 @@ fn copy_element(document: &HtmlDocument, element: &Element) -> Result<(), Unreac
     if copied? { Ok(()) } else { Err(Unreachable) }
 }
 
-/// Saves `text` as a file of this name, where the reader's browser puts what is downloaded.
+/// Saves `text` as a file with this name, in the browser's download folder.
 pub(crate) fn save_text(name: &str, text: &str) {
-    // A browser that refuses says so itself.
+    // A browser that refuses shows that itself.
     let _ = try_save_text(name, text);
 }
 
 fn try_save_text(name: &str, text: &str) -> Result<(), JsValue> {
     let parts = js_sys::Array::of1(&text.into());
     let kind = web_sys::BlobPropertyBag::new();
-    // Never what a browser could run from this address.
+    // Never a type that the browser could run as a page of this origin.
     kind.set_type("text/plain;charset=utf-8");
     let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &kind)?;
     let address = web_sys::Url::create_object_url_with_blob(&blob)?;
@@ -56,7 +56,7 @@ fn try_save_text(name: &str, text: &str) -> Result<(), JsValue> {
     web_sys::Url::revoke_object_url(&address)
 }
 
-/// Has the browser save what is at an address that it gives as a file.
+/// Opens the address of a file that the server serves as a download, so that the browser saves it.
 pub(crate) fn download(url: &str) {
     if let Ok(window) = window() {
         let _ = window.location().assign(url);

@@ -1,6 +1,7 @@
-//! Putting the page that is built here in the place of the one that the server drew. What is around the message field follows part by
-//! part, and messages one by one, when the code that draws them is here: until one is alive it stands as the server drew it, and what
-//! is pressed in it (which the document's script marks, `app`) is done when it is.
+//! Swaps the page that the browser rendered in for the server-rendered one. The parts around the message field follow
+//! one by one, and so do messages, once the code that renders them is loaded. Until a part is interactive, the
+//! server's HTML of it stays. The document's script (`app`) marks the button that the user presses in such a part;
+//! the button is pressed again once the part is interactive.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node, Selection};
@@ -12,38 +13,41 @@ use super::{
     until_none, window,
 };
 
-/// Marks what the server drew, as long as it stands where the page will be.
+/// Marks server-rendered elements that the mounted page does not replace or adopt yet.
 pub(crate) const DRAWN: &str = "data-drawn";
 
-/// Marks the button of what the server drew that was pressed last, until there is somebody to hear it. Links are followed at once.
+/// Marks the server-rendered button that the user pressed last, until the part that it is in is interactive. Links
+/// work at once.
 pub(crate) const PRESSED: &str = "data-pressed";
 
-/// What browsers give to details that are open.
+/// The attribute of `details` elements that are open.
 const OPEN: &str = "open";
 
-/// Where that is of messages, which are alive after the rest of the page.
+/// Marks the list of messages while it contains server-rendered ones. Messages become interactive after the rest of
+/// the page.
 const KEPT_IN: &str = "data-keeps-drawn";
 
-/// What stands there of messages that the page does not have yet.
+/// Selects the server-rendered elements in the list of messages.
 const KEPT: &str = ".messages > [data-drawn]";
 
-/// A place in a message or a part of the page, which is the same in what the server drew of it and in what is alive (`take_drawn`).
+/// Position of an element in a message or a part of the page. It is the same in the server-rendered element and in
+/// its replacement.
 struct Spot {
-    /// The id of what it is in.
+    /// ID of the message or part.
     within: String,
-    /// Which child of which, from there down.
+    /// Index of the child to descend into, at each level.
     path: Vec<usize>,
 }
 
-/// The page that is built anew beside the one that the server drew.
+/// The server-rendered page, and the page that is built beside it to replace it.
 pub(crate) struct TakingOver {
     old: Element,
     new: HtmlElement,
 }
 
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 impl TakingOver {
-    /// Begins to replace the element that has this id; `None` when nothing can be replaced.
+    /// Starts to replace the element with this ID; `None` if that is not possible.
     pub(crate) fn begin(id: &str) -> Option<Self> {
         let document = window().ok()?.document()?;
         let old = document.get_element_by_id(id)?;
@@ -53,14 +57,16 @@ impl TakingOver {
         Some(Self { old, new })
     }
 
-    /// Where the new page is to be built.
+    /// Returns the element to build the new page in.
     pub(crate) fn place(&self) -> HtmlElement {
         self.new.clone()
     }
 
-    /// Puts the new page in the place of the old one: scrolled as that was, with the focus where it was, and with what was written
-    /// in the field with this id. Messages, and the parts with these ids, stay as the server drew them. Where somebody went elsewhere
-    /// meanwhile (`forget_drawn`), the messages go, and what was written stays a draft of what was left.
+    /// Swaps the new page in for the old one. The scroll positions, the focus, and the text in the field with ID
+    /// `field` are kept. Messages, and the elements with the IDs in `parts`, stay server-rendered for now.
+    ///
+    /// If the user has gone to another address in the meantime (`forget_drawn`), the messages are dropped. The text
+    /// in the field then stays a draft of the conversation that the user left.
     pub(crate) fn finish(self, parts: &[&str], field: &str) {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
@@ -87,17 +93,17 @@ impl TakingOver {
             }
         }
         if is_of_same {
-            // Not every page has one.
+            // Some pages have no such field.
             let _ = carry_over(&old, &new, field);
         }
-        // Last: a field that gets the focus takes the selection.
+        // Last, because a field that gets the focus takes the selection.
         if let Some(selected) = selected {
             selected.restore();
         }
     }
 }
 
-/// What the user has selected. Browsers forget it when the nodes that it is in are moved.
+/// The text that the user has selected. Browsers drop the selection when its nodes move.
 struct SelectedText {
     selection: Selection,
     anchor: (Node, u32),
@@ -105,7 +111,7 @@ struct SelectedText {
 }
 
 impl SelectedText {
-    /// Returns what is selected; `None` if nothing is, or only a caret is somewhere.
+    /// Returns the selection; `None` if it is empty or only a caret.
     fn now() -> Option<Self> {
         let selection = window().ok()?.get_selection().ok()??;
         if selection.is_collapsed() {
@@ -116,7 +122,7 @@ impl SelectedText {
         Some(Self { selection, anchor, focus })
     }
 
-    /// Selects it again, unless its nodes are gone.
+    /// Selects the text again, unless its nodes are gone.
     fn restore(self) {
         let Self { selection, anchor, focus } = self;
         if anchor.0.is_connected() && focus.0.is_connected() {
@@ -125,35 +131,37 @@ impl SelectedText {
     }
 }
 
-/// Waits until nothing that the server drew is being pressed: what is let go above something else is no click.
+/// Waits until no server-rendered element is being pressed. If an element is replaced while it is pressed, the
+/// browser sends no click.
 pub(crate) async fn released() {
     until_none(&format!("[{DRAWN}]:active")).await;
 }
 
-/// Another place is open than the server drew. Once the page is in its place nothing of that is left to be forgotten.
+/// Takes note that the page shows another address than the one that the server rendered. Has no effect once the page
+/// is mounted.
 pub(crate) fn forget_drawn() {
     if let Some(old) = find(&format!("body > [{DRAWN}]")) {
         let _ = old.remove_attribute(DRAWN);
     }
 }
 
-/// A part as the server drew it, until the one that is alive takes its place.
+/// A server-rendered part, until the interactive one replaces it.
 pub(crate) struct DrawnPart {
     drawn: Element,
     id: &'static str,
     scrolled: i32,
 }
 
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 impl DrawnPart {
-    /// The part with this id. To be called before the other one is built: to ask then how far it is scrolled would have browsers lay
-    /// out both.
+    /// Finds the part with this ID. Call it before the replacement is built: reading the scroll position afterwards
+    /// would make the browser lay out both.
     pub(crate) fn find(id: &'static str) -> Option<Self> {
         let drawn = find(&format!("#{id}[{DRAWN}]"))?;
         Some(Self { scrolled: drawn.scroll_top(), drawn, id })
     }
 
-    /// Makes way for the one that is there by now, which is scrolled as this was.
+    /// Replaces the part with the interactive one, and keeps its scroll position.
     pub(crate) fn make_way(self) {
         let Self { drawn, id, scrolled } = self;
         let Some(new) = find(&format!("#{id}:not([{DRAWN}])")) else { return };
@@ -168,7 +176,7 @@ fn find(selector: &str) -> Option<Element> {
     window().ok()?.document()?.query_selector(selector).ok()?
 }
 
-/// What may be scrolled, and stays as it is.
+/// Selectors of the elements whose scroll positions are kept.
 const SCROLLED: [&str; 2] = [".thread", ".sidebar"];
 
 fn scroll_top(page: &Element, area: &str) -> i32 {
@@ -185,7 +193,8 @@ fn focused() -> Option<Element> {
     window().ok()?.document()?.active_element()
 }
 
-/// Moves what the server drew of a part to where the new page will have it: first in what is around it.
+/// Moves a server-rendered part into the new page: it becomes the first child of the element that will contain its
+/// replacement.
 fn keep_part(old: &Element, new: &Element, id: &str) -> Option<()> {
     let part = old.query_selector(&format!("#{id}")).ok()??;
     let around = part.parent_element()?;
@@ -196,11 +205,11 @@ fn keep_part(old: &Element, new: &Element, id: &str) -> Option<()> {
     place.prepend_with_node_1(&part).ok()
 }
 
-/// Moves the messages, and what stands among them, to where the new page has none yet. Out of sight they are not laid out anew: their
-/// heights are known.
+/// Moves the server-rendered messages, and the elements between them, into the new page, unless that already has
+/// messages. Messages out of view need no new layout, because their heights are known.
 fn keep_messages(old: &Element, new: &Element) -> Option<()> {
     let list = new.query_selector(".messages").ok()??;
-    // Below what leads to earlier messages, and above the messages.
+    // Below the button for earlier messages, and above the messages.
     let place = list.query_selector(".earlier-place").ok()??;
     if list.child_element_count() > 1 {
         return None;
@@ -215,12 +224,12 @@ fn keep_messages(old: &Element, new: &Element) -> Option<()> {
     Some(())
 }
 
-/// A number as the browser writes it: what Rust has for that is large.
+/// Formats a number with the browser's code, because Rust's code for that is large.
 fn written(number: f64) -> String {
     js_sys::Number::from(number).to_string_with_radix(10).map(String::from).unwrap_or_default()
 }
 
-/// Lets messages go out of the layout while they are out of sight, with the heights that they have.
+/// Stores the height of each message, so that the browser can skip the layout of messages out of view.
 fn keep_heights(old: &Element) -> Option<()> {
     let found = old.query_selector_all(".message").ok()?;
     let messages = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
@@ -253,7 +262,8 @@ impl Spot {
     }
 }
 
-/// Takes out what the server drew of messages that are here by now.
+/// Removes the server-rendered messages that the mounted page has rendered, from the last one up to the first that it
+/// has not.
 pub(crate) fn replace_drawn() {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return };
     let Ok(drawn) = document.query_selector_all(KEPT) else { return };
@@ -266,8 +276,8 @@ pub(crate) fn replace_drawn() {
     }
 }
 
-/// Takes out what the server drew of something that is here by now. What was pressed in it is pressed, what was opened is open, and
-/// the focus stays where it was.
+/// Removes a server-rendered element that the page has replaced. A `details` element stays open, the focus stays in
+/// its place, and a button that the user pressed in it is pressed again.
 fn replace(drawn: &Element) {
     let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
     let focused = focused().as_ref().and_then(spot);
@@ -283,12 +293,12 @@ fn replace(drawn: &Element) {
     }
     match pressed {
         Some((Some(spot), pressed)) => {
-            // What came meanwhile may have another button there.
+            // The replacement may have another button in that place.
             if let Some(same) = spot.find().filter(|found| name(found) == name(&pressed)) {
                 same.click();
             }
         }
-        // What was taken over as it stands is alive where it is.
+        // The button is in HTML that the page adopted, so it is interactive in its place.
         Some((None, taken)) if !is_drawn(&taken) => {
             let _ = taken.remove_attribute(PRESSED);
             taken.unchecked_into::<HtmlElement>().click();
@@ -305,7 +315,7 @@ fn is_drawn(element: &Element) -> bool {
     element.closest(&format!("[{DRAWN}]")).is_ok_and(|drawn| drawn.is_some())
 }
 
-/// Takes out all that is left of what the server drew.
+/// Removes all server-rendered messages that are left.
 pub(crate) fn remove_drawn() {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return };
     if let Ok(drawn) = document.query_selector_all(KEPT) {
@@ -318,12 +328,13 @@ pub(crate) fn remove_drawn() {
     }
 }
 
-/// What the server drew under this id, to be taken over as it stands; `None` when it is not there, or no more.
+/// Returns the server-rendered element with this ID, for its content or its scroll position. Returns `None` if it does
+/// not exist, or no longer.
 pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
     if IS_HERE { find(&format!("[{DRAWN}] #{id}")) } else { None }
 }
 
-/// Returns the message that the server wrote under this ID, and makes it the page's: it stays where it is.
+/// Returns the server-rendered message with this ID, and marks it as part of the mounted page. It stays in its place.
 pub(crate) fn adopt_drawn(id: &str) -> Option<Element> {
     if !IS_HERE {
         return None;

@@ -1,25 +1,25 @@
-//! What was written in the message field that the server drew, before the page was alive. The script that lets one write there
-//! stands in the document (`app`); here it is taken over.
+//! Text that the user entered into the server-rendered message field before the page was interactive. The document's
+//! script (`app`) enables that field; this file moves its text into the field of the mounted page.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlFormElement, HtmlTextAreaElement};
 
 use super::until_none;
 
-/// Marks the field while an input method composes in it.
+/// Marks the field while an input method composes text in it.
 pub(crate) const COMPOSING: &str = "data-composing";
 
-/// Marks the field when what it holds is to be sent.
+/// Marks the field if the user asked to send its text.
 pub(crate) const SENDS: &str = "data-sends";
 
-/// Waits until no input method composes in the field, which it could not go on with in another one.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
+/// Waits until no input method composes text in the field. A composition cannot continue in another field.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) async fn composed() {
     until_none(&format!("[{COMPOSING}]")).await;
 }
 
-/// Puts what stands in the field of this id, and the caret, into the one that takes its place; and sends it if that was asked for.
-/// To be called once the new one is in the document.
+/// Copies the text and selection of the field with this ID from the old page to the new one. Sends the text if the
+/// user asked for that. Call it once the new page is in the document.
 pub(crate) fn carry_over(old: &Element, new: &Element, id: &str) -> Option<()> {
     let field = |page: &Element| page.query_selector(&format!("#{id}")).ok()??.dyn_into::<HtmlTextAreaElement>().ok();
     let (old, new) = (field(old)?, field(new)?);

@@ -1,5 +1,5 @@
-//! The part of one tab in the feed that the tabs of a browser share: the leader reads it and passes it on, all others listen.
-//! No signals and no browser; `feed` carries out what is decided here.
+//! The role of one tab in the feed that the tabs of a browser share. The leader reads the feed and passes it on; all
+//! other tabs listen. Pure: `feed` carries out what is decided here.
 
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::FeedEvent;
@@ -10,18 +10,18 @@ const MAX_SILENT_TICKS: u32 = 4;
 /// A message between the tabs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
-    /// A tab with this id begins to listen.
+    /// A tab with this ID starts to listen.
     Hello(String),
-    /// The leader reads the feed from now on, or tells one tab that it already does.
+    /// The leader reads the feed from now on, or tells a new tab that it already does.
     Connected {
-        /// The id of the tab that asked; `None` for all tabs.
+        /// The ID of the new tab; `None` for all tabs.
         to: Option<String>,
-        /// The folder of the server's page, which names its version.
+        /// The folder of the server's page, which identifies its version.
         folder: Option<String>,
     },
     /// Events of the feed.
     Events(Vec<FeedEvent>),
-    /// The leader is alive.
+    /// Keep-alive of the leader.
     Alive,
 }
 
@@ -31,16 +31,16 @@ pub(super) enum Outcome {
     Nothing,
     /// Send this message.
     Reply(Message),
-    /// The feed is heard from now on. The server's page has this folder.
+    /// Publish that the feed is connected. The server's page has this folder.
     Connected(Option<String>),
     /// Publish these events.
     Events(Vec<FeedEvent>),
 }
 
-/// A connection of the stream.
+/// An open connection to the feed.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// The folder of the server's page, if the server named it.
+    /// The folder of the server's page, if the server sent it.
     pub(super) folder: Option<String>,
 }
 
@@ -49,34 +49,34 @@ pub(super) struct Connection {
 pub(super) struct Tab {
     id: String,
     leads: bool,
-    /// The connection of the stream that this tab reads, while it has one.
+    /// The leader's connection to the feed; `None` while it has none, and in all other tabs.
     connected: Option<Connection>,
     silent_ticks: u32,
 }
 
 impl Tab {
-    /// A tab that listens.
+    /// Creates the state of a tab that listens.
     pub(super) fn new(id: String) -> Self {
         Self { id, leads: false, connected: None, silent_ticks: 0 }
     }
 
-    /// Begins to listen, and returns the message that says so.
+    /// Starts to listen, and returns the message that announces it.
     pub(super) fn listen(&mut self) -> Message {
         (self.leads, self.connected, self.silent_ticks) = (false, None, 0);
         Message::Hello(self.id.clone())
     }
 
-    /// Begins to lead.
+    /// Starts to lead.
     pub(super) fn lead(&mut self) {
         self.leads = true;
     }
 
-    /// Takes note of the connection of the stream that the leader reads; `None` while it has none.
+    /// Stores the leader's connection to the feed; `None` if it has none.
     pub(super) fn set_connected(&mut self, connected: Option<Connection>) {
         self.connected = connected;
     }
 
-    /// Takes a message from another tab.
+    /// Handles a message from another tab.
     pub(super) fn hear(&mut self, message: Message) -> Outcome {
         match message {
             Message::Hello(id) => match &self.connected {
@@ -85,7 +85,7 @@ impl Tab {
                 }
                 _ => Outcome::Nothing,
             },
-            // A former leader that was frozen may send what it still has.
+            // A former leader that was frozen may still send messages.
             _ if self.leads => Outcome::Nothing,
             Message::Connected { to, folder } => {
                 self.silent_ticks = 0;
@@ -105,7 +105,7 @@ impl Tab {
         }
     }
 
-    /// Counts a tick, and returns `true` if the leader has been silent for too many.
+    /// Counts a tick. Returns `true` if the leader has been silent for too many ticks.
     pub(super) fn tick(&mut self) -> bool {
         self.silent_ticks += 1;
         self.silent_ticks > MAX_SILENT_TICKS
@@ -126,13 +126,13 @@ mod tests {
         leader.listen();
         leader.lead();
         let hello = other.listen();
-        assert_eq!(leader.hear(hello.clone()), Outcome::Nothing, "it announces its connection to all tabs");
+        assert_eq!(leader.hear(hello.clone()), Outcome::Nothing, "the leader is not connected yet");
         leader.set_connected(Some(Connection { folder: Some("/pkg/1".to_owned()) }));
         let Outcome::Reply(reply) = leader.hear(hello) else { panic!("no reply") };
         assert_eq!(other.hear(reply.clone()), Outcome::Connected(Some("/pkg/1".to_owned())));
-        assert_eq!(Tab::new("c".to_owned()).hear(reply), Outcome::Nothing, "a third tab missed nothing");
+        assert_eq!(Tab::new("c".to_owned()).hear(reply), Outcome::Nothing, "the reply is for one tab only");
         assert_eq!(leader.listen(), Message::Hello("a".to_owned()));
-        assert_eq!(leader.hear(Message::Hello("b".to_owned())), Outcome::Nothing, "it leads no more");
+        assert_eq!(leader.hear(Message::Hello("b".to_owned())), Outcome::Nothing, "a tab that listens does not reply");
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let ticks = |tab: &mut Tab| (1..=9).find(|_| tab.tick());
         assert_eq!(ticks(&mut tab), Some(5));
         tab.hear(Message::Alive);
-        assert_eq!(ticks(&mut tab), Some(5), "each message begins the count again");
+        assert_eq!(ticks(&mut tab), Some(5), "each message resets the count");
         tab.listen();
         assert!(!tab.tick());
     }

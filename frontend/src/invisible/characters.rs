@@ -1,9 +1,10 @@
-//! Finds characters that a reader cannot see, or that change how the text around them reads. Ordinary emoji, and the joiners
-//! that Persian and Indic words need, are left alone.
+//! Finds characters that are invisible, or that change how the text around them reads. Ordinary emoji, and the
+//! joiners that Persian and Indic words need, do not count.
 
 use tallybook_nodes::MAX_MARKS;
 
-/// More combining marks on one character are written as codes: they would cover the lines around it.
+/// Maximum number of combining marks on one character. Further marks are written as codes, because they would cover
+/// the lines around it.
 const MAX_STACKED: usize = 6;
 
 /// The only sequences of tag characters in use: the flags of England, Scotland and Wales.
@@ -13,7 +14,7 @@ const TAGGED_FLAGS: [&str; 3] = [
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
 
-/// Why a character is written as a code.
+/// The reason why a character is written as a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Changes the direction of the text after it.
@@ -24,9 +25,9 @@ pub enum Kind {
     Tag,
     /// Controls a terminal, not a text.
     Control,
-    /// Looks like a space and is none.
+    /// Looks like a space but is another character.
     Space,
-    /// One of very many marks on one character.
+    /// A combining mark beyond the maximum for one character.
     Stacked,
 }
 
@@ -35,16 +36,16 @@ impl Kind {
         [Self::Direction, Self::Invisible, Self::Tag, Self::Control, Self::Space, Self::Stacked];
 }
 
-/// The characters of a text, each with its offset and, if it is to be written as a code, why.
+/// The characters of a text, each with its offset. If a character is written as a code, its item has the reason.
 pub(super) struct Characters<'a> {
     text: &'a str,
     at: usize,
-    /// The end of a sequence that is fine as a whole.
+    /// End of a sequence that is valid as a whole.
     fine_until: usize,
     before: Option<char>,
-    /// Marks of alphabets in a row.
+    /// Number of consecutive marks that [`is_mark`] finds.
     stacked: usize,
-    /// Marks of any kind in a row.
+    /// Number of consecutive marks of any kind.
     marks: usize,
 }
 
@@ -89,11 +90,11 @@ fn kind_of(before: Option<char>, c: char, after: Option<char>) -> Option<Kind> {
         '\u{e0000}'..='\u{e007f}' => Kind::Tag,
         '\u{2028}' | '\u{2029}' => Kind::Control,
         c if c.is_control() => Kind::Control,
-        // Written in Japanese and Chinese as a space is elsewhere.
+        // The ordinary space of Japanese and Chinese text.
         '\u{3000}' if has(is_east_asian, before) || has(is_east_asian, after) => return None,
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Kind::Space,
         '\u{fe0e}' | '\u{fe0f}' if has(is_emoji, before) => return None,
-        // The emoji of a key, as `1️⃣`.
+        // The emoji of a key, such as `1️⃣`.
         '\u{fe0f}' if matches!(before, Some('0'..='9' | '#' | '*')) && after == Some('\u{20e3}') => return None,
         '\u{200d}' if has(|c| is_emoji(c) || c == '\u{fe0f}', before) && has(is_emoji, after) => return None,
         '\u{200c}' if has(joins_next, before) && has(is_arabic, after) => return None,
@@ -103,7 +104,7 @@ fn kind_of(before: Option<char>, c: char, after: Option<char>) -> Option<Kind> {
     })
 }
 
-/// Unicode's default ignorable code points, and others that nothing is drawn for.
+/// Returns `true` for Unicode's default ignorable code points, and for others that are displayed as nothing.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -114,7 +115,7 @@ fn is_invisible(c: char) -> bool {
     ) || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Symbols that a variation selector or a joiner makes another picture of.
+/// Returns `true` for symbols that a variation selector or a joiner turns into another picture.
 fn is_emoji(c: char) -> bool {
     matches!(
         c,
@@ -124,7 +125,7 @@ fn is_emoji(c: char) -> bool {
     )
 }
 
-/// Arabic letters that join the next one, so that a non-joiner after them can be seen.
+/// Returns `true` for Arabic letters that join the next letter, so that a non-joiner after them is visible.
 fn joins_next(c: char) -> bool {
     matches!(
         c,
@@ -162,7 +163,7 @@ fn is_east_asian(c: char) -> bool {
     )
 }
 
-/// Marks that are drawn over or under the character before them.
+/// Returns `true` for marks that are displayed above or below the character before them.
 fn is_mark(c: char) -> bool {
     matches!(
         c,

@@ -1,5 +1,5 @@
-//! Which tools are off in one conversation: shown at once, told to the server one request at a time, and taken back where
-//! it refuses. Pure.
+//! The disabled tools of one conversation. A change shows at once, is sent to the server one request at a time, and
+//! is undone if the server refuses it. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,35 +8,35 @@ use uuid::Uuid;
 /// Names of tools.
 pub(crate) type Names = BTreeSet<String>;
 
-/// The tools that are off in a conversation, or in a new chat.
+/// The disabled tools of a conversation, or of a new chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
     place: Option<Uuid>,
-    /// As it is shown; nothing as long as it is not known.
+    /// The disabled tools as shown; `None` until they are known.
     off: Option<Names>,
-    /// As the server has it.
+    /// The disabled tools as the server has stored them.
     stored: Names,
-    /// Whether a request is under way.
+    /// `true` while a request is under way.
     is_sending: bool,
 }
 
 impl Choice {
-    /// That of a new chat, or of a conversation of which nothing is known yet.
+    /// Creates the state of a new chat, or of a conversation whose tools are not loaded yet.
     pub(super) fn at(place: Option<Uuid>) -> Self {
         Self { place, ..Self::default() }
     }
 
-    /// Whether this is of that place.
+    /// Returns `true` if the state is of this place.
     pub(super) fn is_at(&self, place: Option<Uuid>) -> bool {
         self.place == place
     }
 
-    /// What is off, where that is known.
+    /// Returns the disabled tools; `None` if they are not known yet.
     pub(super) fn off(&self) -> Option<&Names> {
         self.off.as_ref()
     }
 
-    /// Takes what the server has. What was chosen meanwhile stays.
+    /// Takes the disabled tools from the server. A change that is being sent has priority.
     pub(super) fn learn(&mut self, stored: Names) {
         if !self.is_sending {
             self.off = Some(stored.clone());
@@ -44,7 +44,7 @@ impl Choice {
         }
     }
 
-    /// Turns tools on or off. Gives what is to be told to the server, if anything is.
+    /// Enables or disables tools. Returns the change to send to the server, if any.
     pub(super) fn switch(&mut self, names: &[String], on: bool) -> Option<(Uuid, Names)> {
         let off = self.off.as_mut()?;
         for name in names {
@@ -57,7 +57,8 @@ impl Choice {
         self.next()
     }
 
-    /// The server took what it was told, which is what it has now, or refused it. Gives what is to be told next.
+    /// Handles the response to a change: the disabled tools that the server has stored, or `None` if it refused.
+    /// Returns the next change to send.
     pub(super) fn told(&mut self, place: Uuid, taken: Option<Names>) -> Option<(Uuid, Names)> {
         if self.place != Some(place) {
             // Another conversation is open by now.
@@ -102,9 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn a_new_chat_tells_nobody_before_it_is_a_conversation() {
+    fn a_new_chat_sends_no_changes_before_it_is_a_conversation() {
         let mut choice = Choice::at(None);
-        assert_eq!(switch(&mut choice, "add", false), None, "nothing is known yet");
+        assert_eq!(switch(&mut choice, "add", false), None, "the disabled tools are not known yet");
         choice.learn(Names::new());
         assert_eq!(switch(&mut choice, "add", false), None);
         assert_eq!(choice.off(), Some(&names(&["add"])));
@@ -116,16 +117,16 @@ mod tests {
         assert_eq!(switch(&mut choice, "add", false), Some(names(&["add", "mail"])));
         assert_eq!(switch(&mut choice, "mail", true), None);
         assert_eq!(switch(&mut choice, "divide", false), None);
-        assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "shown at once");
+        assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "changes show at once");
         choice.learn(names(&["mail"]));
-        assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "what was asked before is out of date");
+        assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "a list from before the change is outdated");
         let next = choice.told(HERE, Some(names(&["add", "mail"])));
         assert_eq!(next, Some((HERE, names(&["add", "divide"]))));
         assert_eq!(choice.told(HERE, Some(names(&["add", "divide"]))), None);
     }
 
     #[test]
-    fn what_is_refused_is_taken_back() {
+    fn refused_changes_are_undone() {
         let mut choice = open();
         switch(&mut choice, "add", false);
         switch(&mut choice, "divide", false);
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_for_another_conversation_changes_nothing() {
+    fn a_response_for_another_conversation_is_ignored() {
         let mut choice = open();
         switch(&mut choice, "add", false);
         let mut other = Choice::at(Some(Uuid::from_u128(8)));
