@@ -1,7 +1,8 @@
-//! The conversation on screen while it lives. What it knows is one [`state::State`]; what happens is an [`input::Input`];
-//! what is to be done about it in the world is an [`effect::Effect`]. All decisions are in [`reduce`], which touches no
-//! browser and is tested natively. Around it the `shell` keeps the signals that are drawn and carries out the effects, `actions` say
-//! what a reader did, `drawing` shows what is known frame by frame, and `storage` keeps what is being written.
+//! The conversation on screen: state, inputs, effects, and the reducer between them. [`state::State`] holds all that is
+//! known, an [`input::Input`] is an event, and an [`effect::Effect`] is an action outside the state. [`reduce`] makes
+//! all decisions without a browser, so it is tested natively. `shell` keeps the signals that are rendered and carries
+//! out effects. `actions` are the user's actions, `drawing` updates the rendered transcript once a frame, and `storage`
+//! keeps unsent texts.
 
 mod actions;
 mod drawing;

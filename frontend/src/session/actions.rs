@@ -1,4 +1,4 @@
-//! What a reader does, as the components call it.
+//! The user's actions, as methods that the components call.
 
 use tallybook_protocol::{CallDecision, MessageId, ToolCallId};
 
@@ -10,127 +10,128 @@ use super::{
 use crate::{browser, goal::Goal};
 
 impl Session {
-    /// Takes what is in the message field now.
+    /// Sets the text of the message field.
     pub(crate) fn write(self, text: String) {
         self.act(Action::Write(text));
     }
 
-    /// Adds a line to what is in the message field.
+    /// Adds a line to the text of the message field.
     pub(crate) fn add_to_draft(self, text: &str) {
         self.act(Action::Add(text.to_owned()));
     }
 
-    /// Says what could not be done.
+    /// Shows a notice, for example about an action that failed.
     pub(crate) fn say(self, words: String) {
         self.act(Action::Say(words));
     }
 
-    /// Chooses a model for the next message alone, or none.
+    /// Chooses a model for the next message only; `None` for the conversation's model.
     pub(crate) fn choose_next(self, model: Option<String>) {
         self.act(Action::ChooseNext(model));
     }
 
-    /// Has the next message answered by a plan, or not.
+    /// Turns planning on or off for the next message's answer.
     pub(crate) fn plan_first(self, plans_first: bool) {
         self.act(Action::PlanFirst(plans_first));
     }
 
-    /// Sends what is in the message field, or has it wait for the end of the answer. It stays there when neither can be.
+    /// Sends the text of the message field, or queues it while an answer is being written. If neither is possible, the
+    /// text stays in the field.
     pub(crate) fn send_draft(self) {
         self.act(Action::SendDraft(browser::random_id()));
     }
 
-    /// Sends `content` as a message. Does nothing while a turn runs, or when there is no text in it.
+    /// Sends `content` as a message. Does nothing while a turn runs or if `content` is blank.
     pub(crate) fn send(self, content: &str) {
         self.act(Action::Send(content.to_owned(), browser::random_id()));
     }
 
-    /// Sends `content` as another version of a message. Does nothing while a turn runs, or when there is no text in it.
+    /// Sends `content` as another version of a message. Does nothing while a turn runs or if `content` is blank.
     pub(crate) fn edit(self, id: MessageId, content: String) {
         self.act(Action::Edit(id, content, browser::random_id()));
     }
 
-    /// Begins to change a message in its place, or leaves it as it is.
+    /// Starts editing a message in place; `None` cancels the edit.
     pub(crate) fn begin_edit(self, edited: Option<Edited>) {
         self.act(Action::BeginEdit(edited));
     }
 
-    /// Takes what is in the field of the message that is being changed.
+    /// Sets the text of the message that is being edited.
     pub(crate) fn write_edit(self, text: String) {
         self.act(Action::WriteEdit(text));
     }
 
-    /// Has an answer written anew.
+    /// Regenerates an answer.
     pub(crate) fn regenerate(self, id: MessageId) {
         self.act(Action::Regenerate(id));
     }
 
-    /// The same by another model.
+    /// Regenerates an answer with another model.
     pub(crate) fn regenerate_by(self, id: MessageId, model: String) {
         self.act(Action::RegenerateBy(id, model));
     }
 
-    /// Has the last answer go on that was cut off.
+    /// Resumes the last answer, which ended early.
     pub(crate) fn continue_turn(self) {
         self.act(Action::Continue);
     }
 
-    /// Decides on calls that wait.
+    /// Sends decisions on calls that wait for approval.
     pub(crate) fn decide(self, decisions: Vec<CallDecision>) {
         self.act(Action::Decide(decisions));
     }
 
-    /// Shows the version that comes before or after the message `id` among `siblings`.
+    /// Shows the version before or after the message `id` among `siblings`.
     pub(crate) fn step(self, id: MessageId, siblings: &[MessageId], step: Step) {
         self.act(Action::Step(id, siblings.to_vec(), step));
     }
 
-    /// Takes out a message that waits for the end of the answer.
+    /// Removes a queued message.
     pub(crate) fn unqueue(self, id: String) {
         self.act(Action::Unqueue(id));
     }
 
-    /// Begins to change a message that waits, or leaves it as it is.
+    /// Starts editing a queued message; `None` cancels the edit.
     pub(crate) fn edit_queued(self, id: Option<String>) {
         self.act(Action::EditQueued(id));
     }
 
-    /// Takes what is in the field of the message that waits and is being changed.
+    /// Sets the text of the queued message that is being edited.
     pub(crate) fn write_queued(self, text: String) {
         self.act(Action::WriteQueued(text));
     }
 
-    /// Changes the message that waits and was being changed.
+    /// Replaces the text of the queued message that is being edited.
     pub(crate) fn change_queued(self, text: String) {
         self.act(Action::ChangeQueued(text, browser::random_id()));
     }
 
-    /// Sends what waits, whatever became of the last answer.
+    /// Sends the queued messages, no matter how the last answer ended.
     pub(crate) fn send_now(self) {
         self.act(Action::SendNow);
     }
 
-    /// Asks the server to stop the running turn, as soon as there is one.
+    /// Asks the server to stop the running turn, or the next one as soon as it runs.
     pub(crate) fn stop(self) {
         self.act(Action::Stop);
     }
 
-    /// Loads messages that come before the first one here.
+    /// Loads messages that come before the first loaded one.
     pub(crate) fn load_earlier(self) {
         self.act(Action::LoadEarlier);
     }
 
-    /// Goes to a message, loading what it takes. Nothing when it is in another conversation.
+    /// Goes to a message and loads what that requires. Does nothing if the message is in another conversation.
     pub(crate) fn go_to(self, goal: Goal) {
         self.act(Action::GoTo(goal));
     }
 
-    /// Loads the texts of a call whole.
+    /// Loads the full texts of a call.
     pub(crate) fn load_call(self, id: ToolCallId) {
         self.act(Action::LoadCall(id));
     }
 
-    /// Waits no longer for the next attempt to reach the server.
+    /// Retries the connection now instead of waiting for the next attempt.
     pub(crate) fn retry(self) {
         self.act(Action::Retry);
     }

@@ -1,5 +1,4 @@
-//! From what is known of the conversation to what is drawn of it: at most once a frame, and only the messages that
-//! changed.
+//! Updates the rendered transcript from the known one: at most once a frame, and only the messages that changed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,18 +12,19 @@ use crate::{
     transcript::{Entry, Transcript},
 };
 
-/// A message as far as it is; there is always one while it is drawn.
+/// A message in its current state. Always `Some` while the message is rendered.
 pub(crate) type DrawnEntry = Option<Arc<Entry>>;
 
-/// What is drawn of a session's transcript.
+/// The rendered state of a session's transcript.
 #[derive(Clone, Copy)]
 pub(super) struct Drawing {
     known: StoredValue<State>,
-    /// Up to one frame behind what is known.
+    /// The transcript that is rendered. It is at most one frame behind the known state.
     pub(super) transcript: RwSignal<Transcript>,
-    /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
+    /// The messages that are rendered. Each has its own signal, so that an update to one message does not affect the
+    /// others.
     drawn: StoredValue<HashMap<MessageId, RwSignal<DrawnEntry>>>,
-    /// Whether the next frame will draw what is known.
+    /// `true` if an update is scheduled for the next frame.
     is_due: StoredValue<bool>,
 }
 
@@ -38,7 +38,7 @@ impl Drawing {
         }
     }
 
-    /// A message, as it changes, for as long as the component that asks for it is there.
+    /// Returns a signal of a message. It is updated as long as the calling component is mounted.
     pub(super) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
         let entry = RwSignal::new(self.transcript.with_untracked(|transcript| transcript.find(id).cloned()));
         self.drawn.update_value(|drawn| {
@@ -50,9 +50,9 @@ impl Drawing {
         entry.read_only()
     }
 
-    /// Shows what is known.
+    /// Updates the rendered transcript to the known one.
     pub(super) fn draw(self) {
-        // By the next frame the conversation may have been left.
+        // The session may have ended since this was scheduled.
         let Some(known) = self.known.try_with_value(|state| state.transcript.clone()) else { return };
         let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
         self.transcript.try_set(known);
@@ -65,8 +65,8 @@ impl Drawing {
         }
     }
 
-    /// Shows the messages that came before those that are shown, one by one: of several at once Leptos takes out all that come
-    /// after them and puts them back, which browsers then lay out anew.
+    /// Shows earlier messages one at a time. If several are inserted at once, Leptos removes all messages after them
+    /// and inserts them again, and the browser must lay all of them out again.
     pub(super) async fn draw_earlier(self) {
         let next = || {
             let first = self.transcript.try_with_untracked(Transcript::first)?;
@@ -86,8 +86,8 @@ impl Drawing {
         }
     }
 
-    /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
-    /// hidden tab not at all.
+    /// Updates the rendered transcript in the next frame. However fast text arrives, there is at most one update a
+    /// frame, and none in a hidden tab.
     pub(super) fn draw_soon(self) {
         if self.is_due.get_value() {
             return;

@@ -1,4 +1,4 @@
-//! What a session has done in the world.
+//! Effects: actions outside the state that a session asks for.
 
 use tallybook_protocol::{CallDecision, MessageId, NewMessage, ToolCallId, Window};
 use uuid::Uuid;
@@ -7,59 +7,59 @@ use super::reader::Ticket;
 use super::shown::Step;
 use crate::goal::Goal;
 
-/// Something to be done.
+/// An action outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Wait for this, and no longer for what was waited for before.
+    /// Perform this request and abort the previous one.
     Read(Ticket, Request),
-    /// Wait for nothing any more.
+    /// Abort the current request.
     LetGo,
     /// Ask the server to stop the turn.
     Stop(Ticket, Uuid),
-    /// Load messages that lead up to this one, and back to the other one if that is among them.
+    /// Load messages that come before the first ID. If the message with the second ID is among them, load back to it.
     LoadEarlier(Ticket, Uuid, MessageId, Option<MessageId>),
-    /// Draw what came above all messages without moving what is in sight, and say when that is done.
+    /// Draw earlier messages without moving what is visible, then report that with `Input::Drawn`.
     DrawEarlier(Ticket),
     /// Load a tool call.
     LoadCall(ToolCallId),
-    /// Draw what is known, now.
+    /// Draw the known transcript now.
     Draw,
-    /// Draw what is known in the next frame.
+    /// Draw the known transcript in the next frame.
     DrawSoon,
-    /// The new chat became this conversation.
+    /// Report that the new chat became this conversation.
     Became(Uuid),
-    /// Leave for a new chat.
+    /// Open a new chat.
     OpenNewChat,
-    /// Give what the new chat's message field holds.
+    /// Report the text that is kept for the message field of the new chat.
     AdoptDraft,
-    /// Show a place that is here.
+    /// Show a loaded message.
     Reveal(Goal),
-    /// Move the focus to the button that leads on from a version.
+    /// Move the focus to the button that leads from this version to the next or previous one.
     FocusVersion(MessageId, Step),
 }
 
-/// What is waited for.
+/// A request to the server, or a pause. A session waits for one at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Make a conversation with this message, or none if the message is refused.
+    /// Create a conversation with this message. If the message is refused, the page deletes the conversation again.
     Make(NewMessage),
-    /// Take a message.
+    /// Send a message.
     Send(Uuid, NewMessage),
-    /// Write an answer anew, by this model or the conversation's.
+    /// Regenerate an answer with this model, or with the conversation's.
     Regenerate(Uuid, MessageId, Option<String>),
     Continue(Uuid),
-    /// Take these decisions, at least one.
+    /// Send these decisions; there is at least one.
     Decide(Uuid, Vec<CallDecision>),
     /// Show another version.
     Select(Uuid, MessageId, Window),
-    /// Tell what is stored.
+    /// Load the stored conversation.
     Find(Uuid, Window),
-    /// Join the turn, after this event.
+    /// Join the turn after this event.
     Join(Uuid, Option<String>),
-    /// Let a second pass.
+    /// Wait for one second.
     Second,
-    /// Wait for the interval at which a turn is polled that has no stream.
+    /// Wait for the interval at which a turn without a stream is polled.
     CrowdedPause,
-    /// Let the time pass after which it is looked for the end of a turn that nobody sees.
+    /// Wait for the interval at which a hidden tab polls its turn.
     HiddenPause,
 }

@@ -1,4 +1,4 @@
-//! What can happen to a session.
+//! Inputs of a session: everything that can happen to it.
 
 use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
@@ -8,118 +8,120 @@ use super::shown::{Edited, Step};
 use super::storage::Elsewhere;
 use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
-/// Something that happens.
+/// An event that the session reacts to.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The page is alive.
+    /// The page is interactive.
     Alive,
-    /// The reader does something.
+    /// The user did something.
     Reader(Action),
-    /// What was waited for is here.
+    /// The current request has a result.
     Answer(Ticket, Answer),
-    /// How stopping went.
+    /// The request to stop the turn has a result.
     Stopped(Ticket, Result<(), ApiError>),
-    /// What leads up to this message is here.
+    /// The messages before this message were loaded, or could not be.
     Earlier(Ticket, MessageId, Box<Result<Option<Conversation>, ApiError>>),
     /// Some of the earlier messages have been drawn.
     Drawn(Ticket),
-    /// A tool call is here with its whole texts.
+    /// A tool call was loaded with its full texts, or could not be.
     Call(ToolCallId, Box<Result<ToolCall, ApiError>>),
-    /// Something happened that the feed tells, or did not tell.
+    /// The feed reported an event, or may have missed some.
     News(News),
-    /// The conversation is being deleted here, or that was taken back.
+    /// The conversation is about to be deleted from this page (`true`), or the deletion was undone.
     Leaving(bool),
-    /// What the new chat's field held, when a conversation is gone and what was being written in it goes there.
+    /// The text that was kept for the new chat's field. A deleted conversation adds its unsent texts to it.
     Adopted(String),
-    /// Another tab has changed what is kept of this conversation.
+    /// Another tab has changed the stored unsent texts of this conversation.
     Elsewhere(Elsewhere),
-    /// The tab is hidden, or shown again.
+    /// The tab was hidden (`true`) or shown again.
     Hidden(bool),
     /// The browser has a network again.
     Online,
 }
 
-/// What a reader does.
+/// An action of the user.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Writes in the message field.
+    /// Sets the text of the message field.
     Write(String),
-    /// Adds to what is in the message field, without typing.
+    /// Adds to the text of the message field, without typing.
     Add(String),
-    /// Is to be told this about what could not be done.
+    /// Shows a notice, for example about an action that failed.
     Say(String),
-    /// Chooses a model for the next message alone, or none.
+    /// Chooses a model for the next message only; `None` for the conversation's model.
     ChooseNext(Option<String>),
-    /// Has the next message answered by a plan, or not.
+    /// Turns planning on or off for the next message's answer.
     PlanFirst(bool),
-    /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
+    /// Sends or queues the text of the message field. Contains an ID for the message, which is used if the message is
+    /// new.
     SendDraft(String),
-    /// Sends something else, with an id for it.
+    /// Sends a text other than the draft. Contains the text and an ID for the message.
     Send(String, String),
-    /// Sends another version of a message, with an id for it.
+    /// Sends another version of a message. Contains the text and an ID for the new version.
     Edit(MessageId, String, String),
-    /// Begins to change a message in its place, or leaves it as it is.
+    /// Starts editing a message in place; `None` cancels the edit.
     BeginEdit(Option<Edited>),
-    /// Writes in its field.
+    /// Sets the text of the message that is being edited.
     WriteEdit(String),
     Regenerate(MessageId),
-    /// The same by another model.
+    /// Regenerates an answer with another model.
     RegenerateBy(MessageId, String),
-    /// Goes from a version to the one before or after it.
+    /// Goes from a version to the previous or next one.
     Step(MessageId, Vec<MessageId>, Step),
     Continue,
-    /// Decides on calls that wait.
+    /// Decides on calls that wait for approval.
     Decide(Vec<CallDecision>),
-    /// Takes out a message that waits.
+    /// Removes a queued message.
     Unqueue(String),
-    /// Begins to change a message that waits, or leaves it as it is.
+    /// Starts editing a queued message; `None` cancels the edit.
     EditQueued(Option<String>),
-    /// Writes in its field.
+    /// Sets the text of the queued message that is being edited.
     WriteQueued(String),
-    /// Changes it, with an id for the message that it is then.
+    /// Replaces the queued message that is being edited. Contains the text and a new ID, because the changed message is
+    /// a new one.
     ChangeQueued(String, String),
-    /// Sends what waits, whatever became of the last answer.
+    /// Sends the queued messages, no matter how the last answer ended.
     SendNow,
     Stop,
     LoadEarlier,
     /// Goes to a message.
     GoTo(Goal),
     LoadCall(ToolCallId),
-    /// Waits no longer for the next attempt.
+    /// Retries the connection now.
     Retry,
 }
 
-/// A conversation that was made for its first message.
+/// The result of creating a conversation for its first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// The server took the message, and tells what comes of it.
+    /// The server accepted the message and streams the turn.
     Taken(Uuid),
-    /// Nobody knows whether it took the message.
+    /// It is unknown whether the server received the message.
     Unknown(Uuid),
-    /// Stop was pressed before the message was sent, so the conversation is deleted again.
+    /// The user pressed Stop before the message was sent, so the conversation was deleted again.
     Stopped,
 }
 
-/// What comes of what the session waits for.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The conversation was made for its first message, which the server took; or neither is there.
+    /// The result of creating a conversation with its first message. After an error, neither exists.
     Made(Result<Made, ApiError>),
-    /// The server took what was asked, and tells what comes of it.
+    /// The server accepted the request and streams the turn, or refused it.
     Opened(Result<(), ApiError>),
-    /// The decisions are stored, and others are still to be taken before the turn goes on.
+    /// The decisions are stored. Other calls must be decided on before the turn resumes.
     Noted,
-    /// The turn was joined; false when none runs.
+    /// `true` if the turn was joined, `false` if none runs.
     Joined(Result<bool, ApiError>),
-    /// The conversation as it is stored; `None` when it is not there.
+    /// The stored conversation; `None` if it does not exist.
     Found(Result<Option<Conversation>, ApiError>),
-    /// The other version is shown, and this is the conversation now.
+    /// The other version was selected. Contains the conversation after that.
     Selected(Result<Conversation, ApiError>),
-    /// The turn runs, and the tabs of this browser hold as many streams as they may.
+    /// The turn runs, but the tabs of this browser already hold the maximum number of streams.
     Crowded,
     /// Events of the turn.
     Events(Events),
-    /// The stream broke off.
+    /// The stream was interrupted.
     Broke,
     /// The pause is over.
     Second,

@@ -1,21 +1,22 @@
-//! Messages that were sent while an answer was being written: they wait for its end, one after the other.
+//! The queue of messages that were sent while an answer was being written. They are sent in order after the answer
+//! ends.
 
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{AnswerMode, Conversation, MessageStatus, NewMessage, Role};
 
-/// So many messages can wait in one conversation.
+/// Maximum number of queued messages in one conversation.
 pub(crate) const MAX_QUEUED: usize = 10;
 
-/// A message that waits.
+/// A queued message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queued {
-    /// Its `client_message_id`: however often it is sent, it is stored once.
+    /// The `client_message_id`. The server stores the message once, even if the page sends it several times.
     pub(crate) id: String,
     pub(crate) text: String,
-    /// The model that was chosen for it alone.
+    /// The model that was chosen for this message only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    /// How it is to be answered.
+    /// The mode of its answer.
     #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
     pub(crate) mode: AnswerMode,
 }
@@ -33,71 +34,71 @@ impl Queued {
     }
 }
 
-/// What can be done with the messages that wait in a conversation that is not open.
+/// The next action for the queue of a conversation that is not open.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// The first can be sent.
+    /// Send the first message.
     Send(NewMessage),
-    /// A turn runs, or waits for a decision.
+    /// Wait, because a turn runs or waits for approval.
     Wait,
-    /// The last answer did not end well: they stay until their user sends them.
+    /// Keep the messages until the user sends them, because the last answer did not complete.
     Hold,
-    /// There is nothing left to send here.
+    /// Stop, because there is nothing left to send from here.
     End,
 }
 
-/// What waits, in the order in which it is sent.
+/// The queued messages, in the order in which they are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {
-    /// The first stays here while it is on its way.
+    /// The messages. The first stays here while it is being sent.
     pub(crate) messages: Vec<Queued>,
-    /// Whether the first is on its way.
+    /// `true` while the first message is being sent.
     pub(crate) is_sending: bool,
-    /// The one that is being changed. It is not sent meanwhile, nor are those behind it.
+    /// The message that is being edited. Until the edit ends, neither this message nor those behind it are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<String>,
-    /// What was typed in its place.
+    /// The text that was typed for the edited message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited_text: Option<String>,
-    /// Whether it is sent only by its own button, since an answer was stopped or failed.
+    /// `true` if the queue is sent only with its own button, because an answer was stopped or failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_held: bool,
-    /// Whether it is sent only when its reader says so or a turn is found that runs, since something went wrong.
+    /// `true` if something went wrong. Then the queue waits until the user sends it or a running turn is found.
     #[serde(skip)]
     pub(crate) waits: bool,
 }
 
 impl Queue {
-    /// What was kept as text; nothing when that cannot be read.
+    /// Reads a stored queue. Returns an empty queue if the text cannot be parsed.
     pub(super) fn from_text(text: &str) -> Self {
         let mut queue: Self = serde_json::from_str(text).unwrap_or_default();
         queue.messages.truncate(MAX_QUEUED);
         queue.is_sending &= !queue.messages.is_empty();
         queue.is_held &= !queue.messages.is_empty();
-        // A field in which nothing was typed need not be open again.
+        // An edit without any typed text is not restored.
         queue.edited = queue.edited.filter(|_| queue.edited_text.is_some());
         queue
     }
 
-    /// To be kept; nothing when nothing waits.
+    /// Returns the queue as text to store; empty if no message is queued.
     pub(super) fn to_text(&self) -> String {
         if self.messages.is_empty() { String::new() } else { serde_json::to_string(self).unwrap_or_default() }
     }
 
-    /// The next one to be sent.
+    /// Returns the next message to send. `None` while one is being sent, or while the first one is being edited.
     pub(super) fn next(&self) -> Option<&Queued> {
         let first = self.messages.first().filter(|_| !self.is_sending)?;
         (self.edited.as_ref() != Some(&first.id)).then_some(first)
     }
 
-    /// Holds back what waits until its reader sends it: its turn did not come although nothing runs.
+    /// Holds the queue until the user sends it, if a message could have been sent now.
     pub(super) fn hold_back(&mut self) {
         self.is_held |= self.next().is_some();
     }
 
-    /// Returns what can be done with what waits in a conversation that is not open.
+    /// Returns the next action for the queue of a conversation that is not open.
     pub(crate) fn due(&self, found: &Conversation) -> Due {
-        // What was on its way when the conversation was left may have arrived; sent again it is the same message.
+        // The first message may have arrived after the conversation was left. It has the same ID if it is sent again.
         let queue = Self { is_sending: false, ..self.clone() };
         let Some(first) = queue.next().filter(|_| !queue.is_held) else { return Due::End };
         match found.messages.last() {
@@ -110,7 +111,7 @@ impl Queue {
         }
     }
 
-    /// Takes out the message with this id.
+    /// Removes the message with this ID.
     pub(crate) fn remove(&mut self, id: &str) -> Option<Queued> {
         let at = self.messages.iter().position(|queued| queued.id == id)?;
         self.is_sending &= at > 0;
@@ -122,7 +123,7 @@ impl Queue {
         Some(removed)
     }
 
-    /// The first has arrived.
+    /// Removes the first message if it was being sent, because it has arrived.
     pub(super) fn arrived(&mut self) {
         if std::mem::take(&mut self.is_sending) {
             self.messages.remove(0);

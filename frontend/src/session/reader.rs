@@ -1,4 +1,4 @@
-//! The one thing that a session waits for to get on.
+//! The request or pause that a session waits for. There is only one at a time.
 
 use std::sync::Arc;
 
@@ -7,67 +7,68 @@ use tallybook_protocol::{MessageId, NewMessage};
 use super::shown::Step;
 use crate::transcript::Entry;
 
-/// Names a request. An answer to another than the last one of its kind comes too late, and changes nothing.
+/// Identifies a request. Only the result of the latest request of its kind is used; late results of older ones are
+/// ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(pub(super) u64);
 
-/// What was asked of the server that begins a turn.
+/// A request that starts or resumes a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// To take a message. What another version of it takes the place of is out of sight meanwhile.
+    /// Send a message. If it is another version of a message, `cut` holds the entries that are hidden meanwhile.
     Message { message: NewMessage, cut: Vec<Arc<Entry>> },
-    /// To write an answer anew.
+    /// Regenerate an answer. `cut` holds the entries that are hidden meanwhile.
     Regenerate { cut: Vec<Arc<Entry>> },
-    /// To go on with an answer that was cut off.
+    /// Resume an answer that ended early.
     Continue,
-    /// To take decisions, after which the turn may go on.
+    /// Send decisions, after which the turn may resume.
     Decide,
 }
 
-/// A look at the conversation as it is stored.
+/// The kind of a request for the stored conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Whether nothing is known to run, so that it is no news when it cannot be had.
+    /// `true` if no turn is known to run. Then a failure is not reported.
     pub(super) is_quiet: bool,
-    /// Whether it is at what may have changed, and not at all that is here.
+    /// `true` if only the messages that may have changed are requested, not all that are loaded here.
     pub(super) is_small: bool,
-    /// Whether it is for a tab that nobody sees.
+    /// `true` if the request is a poll of a hidden tab.
     pub(super) is_peek: bool,
 }
 
-/// The one thing that the session waits for to get on. There is never a second, so no two of them read the same turn.
+/// The request or pause that the session waits for. There is only one, so a turn is never read twice at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
-    /// Nothing is under way.
+    /// No request or pause.
     Resting,
-    /// The conversation is being made for its first message.
+    /// The conversation is being created with its first message.
     Making(NewMessage),
-    /// The server was asked for a turn, and has not answered.
+    /// The server was asked for a turn and has not answered yet.
     Asking(Asked),
-    /// The conversation is read as it is stored.
+    /// The stored conversation is being loaded.
     Looking(Look),
-    /// Another version is to be shown.
+    /// Another version is being selected.
     Selecting { wanted: MessageId, step: Option<Step> },
     /// The turn is being joined.
     Joining,
-    /// The turn's events come in.
+    /// The turn's events are streaming in.
     Streaming,
-    /// The next attempt is in so many seconds.
+    /// The next attempt is in this many seconds.
     Pausing(u64),
-    /// A turn runs, and the tabs of this browser hold as many streams as they may.
+    /// A turn runs, but the tabs of this browser already hold the maximum number of streams.
     Crowded,
-    /// A turn runs, and nobody looks.
+    /// A turn runs, but the tab is hidden.
     Hidden,
 }
 
-/// Where a message that one goes to was looked for already.
+/// The scopes that were already searched for the message that the user wants to go to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sought {
-    /// Among what is here.
+    /// The loaded messages.
     #[default]
     Here,
-    /// Before that.
+    /// The earlier messages of this branch.
     Earlier,
-    /// On all branches.
+    /// All branches.
     Everywhere,
 }
