@@ -5,8 +5,14 @@
 use std::time::Duration;
 
 use futures_channel::oneshot;
-use futures_util::future::AbortHandle;
-use leptos::prelude::*;
+use futures_util::{
+    FutureExt as _,
+    future::{AbortHandle, LocalBoxFuture},
+};
+use leptos::{
+    prelude::*,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
 use tallybook_protocol::{FeedKind, NewMessage, Window};
 use uuid::Uuid;
 
@@ -65,7 +71,9 @@ impl Outbox {
             return;
         }
         let task = spawn(async move {
-            self.work(conversation).await;
+            if let Ok(work) = work(self, conversation).await {
+                work.await;
+            }
             self.attended.try_update_value(|attended| attended.retain(|held| held.conversation != conversation));
         });
         self.attended.update_value(|attended| attended.push(Attended { conversation, task, wake: None }));
@@ -128,6 +136,14 @@ impl Outbox {
         });
         woken
     }
+}
+
+/// Sends the queued messages of a conversation. The code is in the chunk with messages, which any visit that queues a
+/// message has loaded.
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+fn work(outbox: Outbox, conversation: Uuid) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
+    Ok(outbox.work(conversation).boxed_local())
 }
 
 /// Removes a message that has arrived from the queue.

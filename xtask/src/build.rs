@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Builds the page and the server, and returns the path of the server program.
 pub(crate) fn program(release: bool) -> Result<PathBuf> {
-    let page = ui::Options { release };
+    let page = ui::Options { release, sizes: false };
     if release {
         // A release server contains the page, so the page comes first.
         ui::build(&page)?;

@@ -2,6 +2,7 @@
 //! is drawn in signals, and keeps what is being written. What the reducer decides is done in `carry_out`.
 
 mod carry_out;
+mod requests;
 
 use std::collections::BTreeMap;
 

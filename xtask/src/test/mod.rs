@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<()> {
     // The build of the tests includes the server program, because integration tests need it.
     let program = workspace::built("debug", "tallybook")?;
     let remark = if program.exists() { "" } else { "the first time takes about 6 minutes" };
-    ui::build_beside(&ui::Options { release: false }, || {
+    ui::build_beside(&ui::Options { release: false, sizes: false }, || {
         let step = Step::begin("building the server and the tests", remark);
         build::tests()?;
         step.done("");

@@ -12,6 +12,7 @@ mod compress;
 mod minify;
 mod optimize;
 pub(crate) mod programs;
+mod sizes;
 mod split;
 pub(crate) mod toolchain;
 
@@ -47,6 +48,9 @@ pub(crate) struct Options {
     /// Build the small and fast page of a release, instead of the one that is quick to build
     #[arg(long)]
     pub(crate) release: bool,
+    /// Also list how much code each crate has in each file
+    #[arg(long)]
+    pub(crate) sizes: bool,
 }
 
 /// Builds the page, and returns its folder. Fast if nothing has changed.
@@ -141,17 +145,20 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
     let how = format!("release={} wasm-opt={optimizer:?}", options.release);
     let fingerprint = fingerprint::of(&how, &[wasm])?;
     let note = workspace::ui_target().join(format!("bound-{}", program.name));
-    if fingerprint::matches(&note, &fingerprint) && program.files().iter().all(|file| pkg.join(file).is_file()) {
+    if !options.sizes && fingerprint::matches(&note, &fingerprint) && program.files().iter().all(|file| pkg.join(file).is_file()) {
         return Ok(());
     }
     let step = Step::begin("preparing the page's WASM", "");
     let [split, bound] = ["split", "bindgen"].map(|name| workspace::ui_target().join(name));
-    assets::empty(&split)?;
     assets::empty(&bound)?;
     if program.parts.is_empty() {
         bindgen::bind(wasm, program.name, &bound, false, options.release)?;
     } else {
+        assets::empty(&split)?;
         let split = split::split(wasm, program.name, &split)?;
+        if options.sizes {
+            split.files()?.iter().try_for_each(|file| sizes::print(file))?;
+        }
         bindgen::bind(&split.main, program.name, &bound, true, options.release)?;
         split.join(program.parts, &bound.join(program.script()))?;
     }

@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use wasm_split_cli_support::{Options, transform};
 
+use super::files_below;
+
 /// Name by which the main part imports the loader of the chunks.
 const LINK: &str = "./link.js";
 
@@ -46,6 +48,13 @@ pub(crate) fn split(wasm: &Path, name: &str, folder: &Path) -> Result<Split> {
 }
 
 impl Split {
+    /// Returns the main part and its chunks.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = files_below(&self.folder)?;
+        files.retain(|file| file.extension().is_some_and(|end| end == "wasm"));
+        Ok(files)
+    }
+
     /// Moves the chunks next to the main part, and adds their loader to the main part's JavaScript. As a separate file,
     /// the loader would import the main part by its module name. That module may have failed to load, while the page
     /// runs one that it requested again.
