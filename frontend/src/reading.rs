@@ -1,11 +1,11 @@
-//! Parses the server's data of conversations. The code is large, and a page without messages does not need it. It is
+//! Parses the server's data of conversations and tools. The code is large, and a new chat does not need it. It is
 //! in the WASM chunk that renders messages, and is loaded with that (`components::later`), or when it is first
 //! called.
 //!
 //! The functions return `None` for data that cannot be parsed. The error means that the chunk could not be loaded.
 
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
-use tallybook_protocol::{ChatEvent, Conversation, ToolCall, sse::Frame};
+use tallybook_protocol::{ChatEvent, Conversation, ToolCall, ToolList, sse::Frame};
 
 /// Events of a turn, each with the ID to continue after. If the server gave an event no ID, it has the ID of an
 /// earlier one; before the first ID, it is `None`.
@@ -20,6 +20,12 @@ pub(crate) fn conversation(json: String) -> Result<Option<Box<Conversation>>, Sp
 #[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
 pub(crate) fn call(json: String) -> Result<Option<Box<ToolCall>>, SplitLoaderError> {
+    Ok(serde_json::from_str(&json).ok())
+}
+
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+pub(crate) fn tools(json: String) -> Result<Option<Box<ToolList>>, SplitLoaderError> {
     Ok(serde_json::from_str(&json).ok())
 }
 

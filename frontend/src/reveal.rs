@@ -3,7 +3,11 @@
 
 use std::cell::Cell;
 
-use leptos::prelude::document;
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use leptos::{
+    prelude::document,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node, Range};
 
@@ -27,8 +31,14 @@ thread_local! {
 }
 
 /// Shows a place on the page, in the next frame. Does nothing if the place no longer exists by then, or if there is a
-/// newer goal.
-pub(crate) async fn reveal(goal: Goal) {
+/// newer goal. The code is in the chunk with messages, because only they have places to show.
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+pub(crate) fn reveal(goal: Goal) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
+    Ok(show(goal).boxed_local())
+}
+
+async fn show(goal: Goal) {
     let number = LATEST.get().wrapping_add(1);
     LATEST.set(number);
     // By then, the known messages are rendered, and scrolling to the newest text is done.

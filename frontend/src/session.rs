@@ -5,11 +5,11 @@
 //! keeps unsent texts.
 
 mod actions;
+mod connection;
 mod drawing;
 mod effect;
 mod input;
 mod queue;
-mod reader;
 mod reduce;
 mod shell;
 mod shown;
@@ -21,7 +21,7 @@ mod unsent;
 
 pub(crate) use drawing::DrawnEntry;
 pub(crate) use queue::{Due, Queue, Queued};
-pub(crate) use shell::{First, Session, Ways};
+pub(crate) use shell::{InitialConversation, Session, SessionCallbacks};
 pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::{
     draft_name, forget_draft, keep_input, keep_queue, keep_reason, kept_input, kept_queue, kept_reason,

@@ -6,12 +6,14 @@ use uuid::Uuid;
 use super::{
     conversations::conversation_url,
     error::ApiError,
-    request::{NO_BODY, call, encoded, request, take_back},
+    request::{NO_BODY, call, call_text, encoded, request, take_back},
 };
+use crate::reading;
 
 /// `GET /api/tools`
 pub(crate) async fn list_tools() -> Result<ToolList, ApiError> {
-    call("GET", "/api/tools", NO_BODY).await
+    let json = call_text("GET", "/api/tools", NO_BODY).await?;
+    reading::tools(json).await?.map(|list| *list).ok_or(ApiError::Unreadable)
 }
 
 /// `GET /api/conversations/{uuid}/tools`

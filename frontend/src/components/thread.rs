@@ -172,7 +172,11 @@ fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
     effect(move || {
         if let Some(goal) = session.revealed.get() {
             following.set(false);
-            spawn_local(reveal(goal));
+            spawn_local(async move {
+                if let Ok(shown) = reveal(goal).await {
+                    shown.await;
+                }
+            });
         }
     });
 }

@@ -38,7 +38,7 @@ use crate::{
     },
     palette::Action,
     reactive::{effect, memo},
-    session::{First, Place, Session, Ways},
+    session::{InitialConversation, Place, Session, SessionCallbacks},
     start::{Content, Sent, Start},
     text::page_title,
     tools::Tools,
@@ -148,14 +148,14 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             }
                             // Also what it begins with takes its time.
                             in_turn(move || {
-                                let (place, first) = content.try_update_value(Option::take).flatten().map_or_else(
-                                    || (place_at(address), First::Asked),
+                                let (place, initial) = content.try_update_value(Option::take).flatten().map_or_else(
+                                    || (place_at(address), InitialConversation::NotLoaded),
                                     |content| place_of(address, content, later_files),
                                 );
                                 outbox.release(address.uuid());
-                                let ways = ways(number, opened, became, navigation, outbox);
-                                let open_new_chat = ways.open_new_chat;
-                                let opened = Session::new(place, first, feed, ways);
+                                let callbacks = session_callbacks(number, opened, became, navigation, outbox);
+                                let open_new_chat = callbacks.open_new_chat;
+                                let opened = Session::new(place, initial, feed, callbacks);
                                 session.set(Some(opened));
                                 in_turn(move || {
                                     view! {
@@ -188,17 +188,17 @@ fn layout_first() -> AnyView {
     (!browser::IS_HERE).then(script).into_any()
 }
 
-/// Where the session of pane so-and-so leads, as long as that is open.
-fn ways(
+/// Returns the callbacks of a pane's session. They act only while the pane is open.
+fn session_callbacks(
     number: u32,
     opened: Memo<Opened>,
     became: StoredValue<Option<(u32, Uuid)>>,
     navigation: Navigation,
     outbox: Outbox,
-) -> Ways {
+) -> SessionCallbacks {
     let is_open = move || opened.get_untracked().number == number;
-    Ways {
-        became: Callback::new(move |uuid| {
+    SessionCallbacks {
+        on_created: Callback::new(move |uuid| {
             if is_open() {
                 became.set_value(Some((number, uuid)));
                 navigation.replace(Address::Conversation(uuid));
@@ -209,7 +209,7 @@ fn ways(
                 navigation.replace(Address::NewChat);
             }
         }),
-        left_waiting: Callback::new(move |uuid| outbox.attend(uuid)),
+        on_left_with_queue: Callback::new(move |uuid| outbox.attend(uuid)),
     }
 }
 
@@ -287,17 +287,21 @@ fn place_at(address: Address) -> Place {
 }
 
 /// Where a session begins whose content the server has sent.
-fn place_of(address: Address, content: Content, later_files: Later) -> (Place, First) {
+fn place_of(address: Address, content: Content, later_files: Later) -> (Place, InitialConversation) {
     match (content, address) {
         (Content::Conversation(Sent::Read(conversation)), _) => {
-            (Place::Open(conversation.summary.uuid), First::Here(conversation))
+            (Place::Open(conversation.summary.uuid), InitialConversation::Loaded(conversation))
         }
         (Content::Conversation(Sent::Unread { summary, json }), _) => {
-            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json)))
+            (Place::Loading(summary.uuid), InitialConversation::Parsing(later_files.read_conversation(json)))
         }
-        (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), First::Asked),
-        (Content::Missing, _) => (Place::Missing, First::Asked),
-        (Content::NewChat | Content::Settings | Content::Failed(_), _) => (place_at(address), First::Asked),
+        (Content::Failed(words), Address::Conversation(uuid)) => {
+            (Place::Failed(uuid, words), InitialConversation::NotLoaded)
+        }
+        (Content::Missing, _) => (Place::Missing, InitialConversation::NotLoaded),
+        (Content::NewChat | Content::Settings | Content::Failed(_), _) => {
+            (place_at(address), InitialConversation::NotLoaded)
+        }
     }
 }
 

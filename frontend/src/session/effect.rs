@@ -3,17 +3,16 @@
 use tallybook_protocol::{CallDecision, MessageId, NewMessage, ToolCallId, Window};
 use uuid::Uuid;
 
-use super::reader::Ticket;
-use super::shown::Step;
+use super::{connection::Ticket, shown::Step};
 use crate::goal::Goal;
 
 /// An action outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Perform this request and abort the previous one.
-    Read(Ticket, Request),
+    Perform(Ticket, Request),
     /// Abort the current request.
-    LetGo,
+    Abort,
     /// Ask the server to stop the turn.
     Stop(Ticket, Uuid),
     /// Load messages that come before the first ID. If the message with the second ID is among them, load back to it.
@@ -27,7 +26,7 @@ pub(crate) enum Effect {
     /// Draw the known transcript in the next frame.
     DrawSoon,
     /// Report that the new chat became this conversation.
-    Became(Uuid),
+    ReportCreated(Uuid),
     /// Open a new chat.
     OpenNewChat,
     /// Report the text that is kept for the message field of the new chat.
@@ -42,7 +41,7 @@ pub(crate) enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Create a conversation with this message. If the message is refused, the page deletes the conversation again.
-    Make(NewMessage),
+    Create(NewMessage),
     /// Send a message.
     Send(Uuid, NewMessage),
     /// Regenerate an answer with this model, or with the conversation's.
@@ -53,11 +52,11 @@ pub(crate) enum Request {
     /// Show another version.
     Select(Uuid, MessageId, Window),
     /// Load the stored conversation.
-    Find(Uuid, Window),
+    Load(Uuid, Window),
     /// Join the turn after this event.
     Join(Uuid, Option<String>),
     /// Wait for one second.
-    Second,
+    Tick,
     /// Wait for the interval at which a turn without a stream is polled.
     CrowdedPause,
     /// Wait for the interval at which a hidden tab polls its turn.

@@ -3,20 +3,22 @@
 use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
-use super::reader::Ticket;
-use super::shown::{Edited, Step};
-use super::storage::Elsewhere;
+use super::{
+    connection::Ticket,
+    shown::{Edited, Step},
+    storage::Elsewhere,
+};
 use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// An event that the session reacts to.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The page is interactive.
-    Alive,
+    Ready,
     /// The user did something.
-    Reader(Action),
+    User(Action),
     /// The current request has a result.
-    Answer(Ticket, Answer),
+    Response(Ticket, Response),
     /// The request to stop the turn has a result.
     Stopped(Ticket, Result<(), ApiError>),
     /// The messages before this message were loaded, or could not be.
@@ -93,28 +95,28 @@ pub(crate) enum Action {
 
 /// The result of creating a conversation for its first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum Creation {
     /// The server accepted the message and streams the turn.
-    Taken(Uuid),
+    Accepted(Uuid),
     /// It is unknown whether the server received the message.
     Unknown(Uuid),
     /// The user pressed Stop before the message was sent, so the conversation was deleted again.
     Stopped,
 }
 
-/// The result of a request.
+/// The result of a request, or the end of a pause.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     /// The result of creating a conversation with its first message. After an error, neither exists.
-    Made(Result<Made, ApiError>),
+    Created(Result<Creation, ApiError>),
     /// The server accepted the request and streams the turn, or refused it.
-    Opened(Result<(), ApiError>),
+    Started(Result<(), ApiError>),
     /// The decisions are stored. Other calls must be decided on before the turn resumes.
-    Noted,
+    DecisionsStored,
     /// `true` if the turn was joined, `false` if none runs.
     Joined(Result<bool, ApiError>),
     /// The stored conversation; `None` if it does not exist.
-    Found(Result<Option<Conversation>, ApiError>),
+    Loaded(Result<Option<Conversation>, ApiError>),
     /// The other version was selected. Contains the conversation after that.
     Selected(Result<Conversation, ApiError>),
     /// The turn runs, but the tabs of this browser already hold the maximum number of streams.
@@ -122,7 +124,7 @@ pub(crate) enum Answer {
     /// Events of the turn.
     Events(Events),
     /// The stream was interrupted.
-    Broke,
+    Interrupted,
     /// The pause is over.
-    Second,
+    Tick,
 }

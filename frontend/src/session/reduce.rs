@@ -1,54 +1,46 @@
-//! All that a session decides: what happens changes what is known, and may have something done.
+//! The reducer: decides what an input changes in the state, and which effects follow. `lifecycle` opens and leaves
+//! conversations and keeps them current, `send` sends and queues messages, `stream` follows turns, `history` loads earlier
+//! messages and other versions, and `links` goes to messages.
 
-mod branches;
-mod calls;
-mod deciding;
-mod earlier;
-mod editing;
-mod elsewhere;
-mod going;
-mod gone;
-mod news;
-mod opening;
-mod queueing;
-mod reading;
-mod sending;
-mod stopping;
-mod waiting;
+mod history;
+mod lifecycle;
+mod links;
+mod send;
+mod stream;
 
 use super::{
+    connection::{Connection, Refetch, RefetchReason, Scope, Starting},
     effect::{Effect, Request},
-    input::{Action, Answer, Input},
-    reader::{Asked, Reader},
+    input::{Action, Input, Response},
     shown::Place,
     state::{State, joined},
 };
-use waiting::{LOUD, PEEK};
 
-/// Takes what happened, and returns what is to be done.
+/// Applies an input to the state, and returns the effects to carry out.
 pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
     let mut effects = Vec::new();
     let out = &mut effects;
     match input {
-        Input::Alive => state.begin(out),
-        Input::Reader(action) => state.act(action, out),
-        // Of what is no longer waited for nothing is of interest.
-        Input::Answer(ticket, answer) if ticket == state.reader_ticket => state.take_answer(answer, out),
-        Input::Answer(..) => {}
-        Input::Stopped(ticket, outcome) => state.stopped(ticket, outcome, out),
-        Input::Earlier(ticket, first, page) => state.earlier_found(ticket, first, *page, out),
-        Input::Drawn(ticket) => state.earlier_drawn(ticket, out),
-        Input::Call(id, call) => state.call_found(id, *call, out),
-        Input::News(news) => state.hear(&news, out),
+        Input::Ready => state.begin(out),
+        Input::User(action) => state.act(action, out),
+        Input::Response(ticket, response) if ticket == state.connection_ticket => state.on_response(response, out),
+        // The session no longer waits for this request.
+        Input::Response(..) => {}
+        Input::Stopped(ticket, outcome) => state.on_stopped(ticket, outcome, out),
+        Input::Earlier(ticket, first, page) => state.on_earlier(ticket, first, *page, out),
+        Input::Drawn(ticket) => state.on_drawn(ticket, out),
+        Input::Call(id, call) => state.on_call(id, *call, out),
+        Input::News(news) => state.on_news(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
         Input::Adopted(draft) => state.adopt(&draft),
-        Input::Elsewhere(change) => state.change_elsewhere(change),
-        Input::Hidden(is_hidden) => state.attend(is_hidden, out),
-        Input::Online => state.come_online(out),
+        Input::Elsewhere(change) => state.on_other_tab(change),
+        Input::Hidden(is_hidden) => state.on_hidden(is_hidden, out),
+        Input::Online => state.on_online(out),
     }
+    // Any input may be what these wait for.
     state.rescue_edit();
-    state.hide(out);
-    state.pursue(out);
+    state.poll_if_hidden(out);
+    state.advance_link(out);
     state.send_next(out);
     effects
 }
@@ -57,7 +49,7 @@ impl State {
     fn begin(&mut self, out: &mut Vec<Effect>) {
         match self.place {
             Place::Loading(uuid) => self.load(uuid, out),
-            Place::Failed(..) => self.pause(out),
+            Place::Failed(..) => self.back_off(out),
             Place::NewChat | Place::Open(_) | Place::Missing | Place::Deleted => {}
         }
     }
@@ -66,7 +58,7 @@ impl State {
         match action {
             Action::Write(text) => self.draft = text,
             Action::Add(text) => self.draft = joined(&self.draft, &text),
-            Action::Say(words) => self.notice = Some(words),
+            Action::Say(text) => self.notice = Some(text),
             Action::ChooseNext(model) => self.next_model = model,
             Action::PlanFirst(plans_first) => self.plans_first = plans_first,
             Action::SendDraft(id) => self.send_draft(id, out),
@@ -96,29 +88,32 @@ impl State {
         }
     }
 
-    fn take_answer(&mut self, answer: Answer, out: &mut Vec<Effect>) {
-        match (answer, std::mem::replace(&mut self.reader, Reader::Resting)) {
-            (Answer::Made(made), Reader::Making(message)) => self.made(made, message, out),
-            (Answer::Opened(opened), Reader::Asking(asked)) => self.opened(opened, asked, out),
-            (Answer::Noted, Reader::Asking(Asked::Decide)) => self.noted(out),
-            (Answer::Joined(joined), Reader::Joining) => self.joined(joined, out),
-            (Answer::Found(found), Reader::Looking(look)) => self.found(found, look, out),
-            (Answer::Selected(selected), Reader::Selecting { wanted, step }) => {
-                self.selected(selected, wanted, step, out);
+    /// Handles the response to the current request. The table in `connection` has the transitions.
+    fn on_response(&mut self, response: Response, out: &mut Vec<Effect>) {
+        match (response, std::mem::replace(&mut self.connection, Connection::Idle)) {
+            (Response::Created(created), Connection::Creating(message)) => self.on_created(created, message, out),
+            (Response::Started(started), Connection::Starting(starting)) => self.on_started(started, starting, out),
+            (Response::DecisionsStored, Connection::Starting(Starting::Decide)) => self.follow(out),
+            (Response::Joined(joined), Connection::Joining) => self.on_joined(joined, out),
+            (Response::Loaded(loaded), Connection::Refetching(refetch)) => self.on_loaded(loaded, refetch, out),
+            (Response::Selected(selected), Connection::Selecting { wanted, step }) => {
+                self.on_selected(selected, wanted, step, out);
             }
-            (Answer::Events(events), Reader::Streaming) => {
-                self.reader = Reader::Streaming;
-                self.take_events(events, out);
+            (Response::Events(events), Connection::Streaming) => {
+                self.connection = Connection::Streaming;
+                self.on_events(events, out);
             }
-            (Answer::Crowded, Reader::Joining | Reader::Streaming) => {
-                self.read(Reader::Crowded, Request::CrowdedPause, out);
+            (Response::Crowded, Connection::Joining | Connection::Streaming) => {
+                self.wait_for(Connection::Crowded, Request::CrowdedPause, out);
             }
-            (Answer::Broke, Reader::Streaming) => self.pause(out),
-            (Answer::Second, Reader::Pausing(left)) => self.second_passed(left, out),
-            (Answer::Second, Reader::Crowded) => self.look(LOUD, out),
-            (Answer::Second, Reader::Hidden) => self.look(PEEK, out),
-            // An answer of another kind than was asked for.
-            (_, reader) => self.reader = reader,
+            (Response::Interrupted, Connection::Streaming) => self.back_off(out),
+            (Response::Tick, Connection::Backoff(left)) => self.on_tick(left, out),
+            (Response::Tick, Connection::Crowded) => self.follow(out),
+            (Response::Tick, Connection::Hidden) => {
+                self.refetch(Refetch { why: RefetchReason::Poll, scope: Scope::Newest }, out);
+            }
+            // The response does not match the request.
+            (_, connection) => self.connection = connection,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The shell around a session: the only part of it that touches the browser. It tells the reducer what happens, holds what
-//! is drawn in signals, and keeps what is being written. What the reducer decides is done in `carry_out`.
+//! The session as components use it: feeds inputs to the reducer, copies the state into signals, and keeps unsent texts.
+//! `carry_out` and `requests` carry out the effects.
 
 mod carry_out;
 mod requests;
@@ -32,102 +32,102 @@ use crate::{
     transcript::{ExpandAll, Transcript},
 };
 
-/// Where a session leads to.
+/// Callbacks of a session.
 #[derive(Clone, Copy)]
-pub(crate) struct Ways {
-    /// The new chat became a conversation.
-    pub(crate) became: Callback<Uuid>,
-    /// Leaves for a new chat.
+pub(crate) struct SessionCallbacks {
+    /// The new chat became this conversation.
+    pub(crate) on_created: Callback<Uuid>,
+    /// Opens a new chat.
     pub(crate) open_new_chat: Callback<()>,
-    /// The conversation was left with messages that wait.
-    pub(crate) left_waiting: Callback<Uuid>,
+    /// The user left this conversation, which has queued messages.
+    pub(crate) on_left_with_queue: Callback<Uuid>,
 }
 
-/// How a session comes by the conversation that it begins with.
-pub(crate) enum First {
-    /// It asks for it, where there is one.
-    Asked,
-    /// It has it, on the server.
-    Here(Box<Conversation>),
-    /// It came with the page, and is read when the code for that is here.
-    Coming(oneshot::Receiver<Box<Conversation>>),
+/// The conversation that a session starts with.
+pub(crate) enum InitialConversation {
+    /// The session loads it, if there is one.
+    NotLoaded,
+    /// It is here, on the server.
+    Loaded(Box<Conversation>),
+    /// The document contains it. It arrives when the code that parses it has loaded.
+    Parsing(oneshot::Receiver<Box<Conversation>>),
 }
 
-/// What a session has begun to wait for.
+/// Tasks of a session.
 #[derive(Default)]
-struct Underway {
-    /// The conversation that came with the page, until it is asked for.
-    coming: Option<oneshot::Receiver<Box<Conversation>>>,
-    /// The task that waits for what the session waits for.
-    reading: Option<AbortHandle>,
-    /// All other tasks.
-    tasks: Vec<AbortHandle>,
+struct Tasks {
+    /// The conversation that the document contains, until it is requested.
+    initial: Option<oneshot::Receiver<Box<Conversation>>>,
+    /// The task that performs the current request.
+    request: Option<AbortHandle>,
+    others: Vec<AbortHandle>,
 }
 
-/// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
+/// The conversation on screen. Its signals belong to the component that created it, and its tasks end with that
+/// component.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
-    /// All that is known.
     state: StoredValue<State>,
-    /// The transcript as it is drawn; up to one frame behind what is known.
+    /// The rendered transcript, at most one frame behind the known one.
     pub(crate) transcript: RwSignal<Transcript>,
     drawing: Drawing,
     pub(crate) place: RwSignal<Place>,
     pub(crate) is_leaving: RwSignal<bool>,
     pub(crate) phase: RwSignal<Phase>,
-    /// Whether a turn runs or is about to. Every message watches this, and not each step of the phase.
+    /// `true` while a turn runs or is about to. All messages depend on this, and not on each change of the phase.
     busy: Memo<bool>,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: RwSignal<Option<String>>,
-    /// What is in the message field. It is there again when the page is loaded anew.
+    /// The text of the message field. It is kept when the page is reloaded.
     pub(crate) draft: RwSignal<String>,
-    /// What went wrong with the last thing asked for.
+    /// The reason why the user's last action failed.
     pub(crate) notice: RwSignal<Option<String>>,
     pub(crate) stopping: RwSignal<bool>,
-    /// How it stands with the messages before those that are here.
+    /// The state of the messages before the loaded ones.
     pub(crate) earlier: RwSignal<Loading>,
-    /// The place that was gone to last.
+    /// The message that the user went to last.
     pub(crate) revealed: RwSignal<Option<Goal>>,
-    /// Whether a place is on its way.
+    /// `true` while the user is being taken to a message.
     pub(crate) is_going: RwSignal<bool>,
-    /// The reader's last command to open or close all tool calls.
+    /// The user's last command to open or close all tool calls.
     pub(crate) expand_all: RwSignal<ExpandAll>,
-    /// How it stands with the rest of tool calls whose texts came cut.
+    /// The state of tool calls whose full texts were requested.
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
-    /// The message of one's own that is being changed.
+    /// The question that is being edited.
     pub(crate) edited: RwSignal<Option<Edited>>,
-    /// The calls that wait whose input was seen whole and is not being edited: what is allowed of them is what was read.
+    /// The calls that wait for approval, whose complete input the user has seen and is not editing. Only these can be
+    /// approved together.
     pub(crate) seen_calls: RwSignal<Vec<ToolCallId>>,
-    /// The model that was chosen for the next message alone, and whether that message is answered by a plan.
+    /// The model for the next message only, and whether that message is answered with a plan.
     pub(crate) next: RwSignal<(Option<String>, bool)>,
-    /// What waits for the end of the answer.
+    /// The queued messages.
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
-    underway: StoredValue<Underway>,
-    ways: Ways,
+    tasks: StoredValue<Tasks>,
+    callbacks: SessionCallbacks,
     models: Models,
     pub(crate) tools: Tools,
 }
 
 impl Session {
-    /// A session of a place.
-    pub(crate) fn new(place: Place, first: First, feed: Feed, ways: Ways) -> Self {
+    /// Creates the session of a place.
+    pub(crate) fn new(place: Place, initial: InitialConversation, feed: Feed, callbacks: SessionCallbacks) -> Self {
         let uuid = match &place {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(*uuid),
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
         let kept = Kept::of(uuid);
-        let (here, coming) = match first {
-            First::Asked => (None, None),
-            First::Here(conversation) => (Some(*conversation), None),
-            First::Coming(coming) => (None, Some(coming)),
+        let (here, initial) = match initial {
+            InitialConversation::NotLoaded => (None, None),
+            InitialConversation::Loaded(conversation) => (Some(*conversation), None),
+            InitialConversation::Parsing(initial) => (None, Some(initial)),
         };
         let mut state = State::new(place, here, kept.draft.clone(), use_language());
         state.restore_kept(kept.queue.clone(), kept.plans_first, kept.edit.clone(), kept.sent.clone());
         let phase = RwSignal::new(state.phase());
         let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
-        let (earlier, edited) = (state.earlier.clone(), state.edited.clone());
+        let (earlier, edited) = (state.earlier(), state.edited.clone());
         let state = StoredValue::new(state);
         let drawing = Drawing::new(state);
         let models = expect_context::<Models>();
@@ -154,20 +154,20 @@ impl Session {
             next: RwSignal::new((None, kept.plans_first)),
             queue,
             kept: StoredValue::new(kept),
-            underway: StoredValue::new(Underway { coming, ..Underway::default() }),
-            ways,
+            tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
+            callbacks,
             state,
         };
         feed.subscribe(move |news| session.feed(Input::News(news)));
-        // Effects run in a browser alone, once the page is there.
+        // Effects run only in a browser, once the page is mounted.
         effect(move || {
-            session.feed(Input::Alive);
+            session.feed(Input::Ready);
             let attended = move |_| session.feed(Input::Hidden(browser::is_hidden()));
             let shown = window_event_listener_untyped("visibilitychange", attended);
             let online = window_event_listener_untyped("online", move |_| session.feed(Input::Online));
             browser::when_stored_elsewhere(move |key, value| {
                 if let Some((name, text)) = drafts::changed_elsewhere(key, value) {
-                    session.hear_elsewhere(&name, text);
+                    session.adopt_other_tab(&name, text);
                 }
             });
             on_cleanup(move || {
@@ -176,40 +176,41 @@ impl Session {
             });
         });
         on_cleanup(move || {
-            // What was sent is to arrive. Nobody reads what is told of it.
+            // A message that is on its way should still arrive. Its response is ignored.
             if session.state.try_with_value(State::is_delivering) != Some(true) {
-                session.let_go();
+                session.abort_request();
             }
-            session.underway.try_with_value(|underway| underway.tasks.iter().for_each(AbortHandle::abort));
+            session.tasks.try_with_value(|tasks| tasks.others.iter().for_each(AbortHandle::abort));
             if let Some(left) = session.state.try_with_value(State::left_waiting).flatten().filter(|_| browser::IS_HERE)
             {
-                session.ways.left_waiting.run(left);
+                session.callbacks.on_left_with_queue.run(left);
             }
         });
         session
     }
 
-    /// A message, as it changes, for as long as the component that asks for it is there.
+    /// Returns a signal of a message. It is updated as long as the calling component is mounted.
     pub(crate) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
         self.drawing.entry(id)
     }
 
-    /// Whether nothing is known of the conversation yet.
+    /// Returns `true` until the conversation has been loaded.
     pub(crate) fn is_loading(self) -> bool {
         self.place.with(|place| matches!(place, Place::Loading(_)))
     }
 
-    /// Whether a turn runs or is about to.
+    /// Returns `true` while a turn runs or is about to.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
     }
 
-    /// The same, not tracked.
+    /// Returns the same, untracked.
     pub(crate) fn busy_untracked(&self) -> bool {
         self.busy.get_untracked()
     }
 
-    /// The last answer that is known and how far it is. Not tracked: what is drawn follows a frame later, in a hidden tab not at all.
+    /// Returns the last known answer and its status. Untracked: the rendered one follows a frame later, and never in a
+    /// hidden tab.
     pub(crate) fn last_answer(self) -> Option<Answer> {
         self.state.try_with_value(|state| {
             let last = state.transcript.entries().last().filter(|last| last.role == Role::Assistant)?;
@@ -217,34 +218,34 @@ impl Session {
         })?
     }
 
-    /// Whether a message is being changed in its place.
+    /// Returns `true` while a question is being edited.
     pub(crate) fn is_edited(&self, id: MessageId) -> bool {
         self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
     }
 
-    /// How it stands with the rest of a call.
+    /// Returns the state of the full texts of a call.
     pub(crate) fn call_loading(self, id: ToolCallId) -> Loading {
         self.calls.with(|calls| calls.get(&id).cloned().unwrap_or(Loading::Idle))
     }
 
-    /// Has something done for the reader.
+    /// Performs an action of the user.
     pub(crate) fn act(self, action: Action) {
-        self.feed(Input::Reader(action));
+        self.feed(Input::User(action));
     }
 
-    /// Tells that the conversation is being deleted here, or that this was taken back.
+    /// Reports that the conversation is about to be deleted from this page, or that the deletion was undone.
     pub(crate) fn set_leaving(self, is_leaving: bool) {
         self.feed(Input::Leaving(is_leaving));
     }
 
-    /// Takes what happened, and has done what that leads to. Nothing when the session is gone.
+    /// Handles an input, carries out its effects, and keeps unsent texts. Does nothing once the session has ended.
     fn feed(self, input: Input) {
         if self.take(input) {
             self.keep();
         }
     }
 
-    /// The same, without keeping what is written here. Returns `false` if the session is gone.
+    /// Does the same without keeping unsent texts. Returns `false` once the session has ended.
     fn take(self, input: Input) -> bool {
         let Some(effects) = self.state.try_update_value(|state| reduce(state, input)) else { return false };
         self.show();
@@ -254,9 +255,9 @@ impl Session {
         true
     }
 
-    /// Takes over what another tab has changed of what is kept, unless its reader types in this one. It is not written again: by
-    /// then the other tab may have changed more.
-    fn hear_elsewhere(self, name: &str, text: String) {
+    /// Adopts a change that another tab made to the kept texts, unless the user is typing in this tab. The change is not
+    /// written again, because by then the other tab may have changed more.
+    fn adopt_other_tab(self, name: &str, text: String) {
         let Some(conversation) = self.kept.try_with_value(|kept| kept.conversation) else { return };
         let Some(change) = Elsewhere::of(name, text, conversation) else { return };
         let is_typed_in = browser::has_document_focus() && browser::has_focus_within("input, textarea");
@@ -269,7 +270,7 @@ impl Session {
         }
     }
 
-    /// Puts into the signals what changed; the transcript is drawn when that is asked for.
+    /// Copies the changed state into the signals. The transcript follows with the effects `Draw` and `DrawSoon`.
     fn show(self) {
         self.state.with_value(|state| {
             set(self.place, &state.place);
@@ -278,9 +279,9 @@ impl Session {
             set(self.unstored, &state.unstored);
             set(self.draft, &state.draft);
             set(self.notice, &state.notice);
-            set(self.stopping, &state.stopping);
-            set(self.earlier, &state.earlier);
-            set(self.is_going, &state.goal.is_some());
+            set(self.stopping, &state.is_stopping());
+            set(self.earlier, &state.earlier());
+            set(self.is_going, &state.is_going());
             set(self.edited, &state.edited);
             set(self.next, &(state.next_model.clone(), state.plans_first));
             set(self.queue, &state.queue);
@@ -288,7 +289,7 @@ impl Session {
         });
     }
 
-    /// Keeps what is written here for the next time the page is loaded.
+    /// Keeps unsent texts for the next time the page is loaded.
     fn keep(self) {
         let Some(now) = self.state.try_with_value(Kept::now) else { return };
         let before = self.kept.get_value();

@@ -1,54 +1,54 @@
-//! What a reader sees of where a session is and what it does.
+//! The state of a session as the user sees it.
 
 use tallybook_protocol::{MessageId, MessageStatus};
 use uuid::Uuid;
 
-/// Where a session is.
+/// The place that a session shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A chat that becomes a conversation with its first message.
     NewChat,
-    /// A conversation whose messages are on their way.
+    /// A conversation that is being loaded.
     Loading(Uuid),
-    /// A conversation that could not be loaded, for this reason. It is tried again.
+    /// A conversation that could not be loaded, for this reason. Loading is retried.
     Failed(Uuid, String),
     /// A conversation.
     Open(Uuid),
-    /// There is nothing at this address.
+    /// A conversation that does not exist.
     Missing,
     /// A conversation that was deleted while it was open. It can still be read.
     Deleted,
 }
 
-/// What the session is doing, as a reader sees it.
+/// What the session is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing runs.
+    /// No turn runs.
     Idle,
-    /// A message is on its way and not yet known to be stored.
+    /// A message is being sent and not known to be stored yet.
     Sending,
-    /// A turn runs and is read along.
+    /// A turn runs, and its events are followed.
     Following,
-    /// A turn runs; the connection is down, and the next attempt is in so many seconds.
+    /// A turn runs. The connection is interrupted, and the next attempt is in this many seconds.
     Reconnecting(u64),
-    /// A turn runs, and nobody is looking: it is read on when the tab is shown again.
+    /// A turn runs, but the tab is hidden. Its events are followed once the tab is shown.
     Hidden,
-    /// A turn has paused until somebody decides on its calls.
+    /// A turn waits for decisions on its calls.
     Awaiting,
 }
 
-/// How it stands with something that is loaded when the reader wants it.
+/// The state of something that is loaded on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Loading {
-    /// Nobody waits for it.
+    /// It is not being loaded.
     Idle,
-    /// It is on its way.
+    /// It is being loaded.
     Running,
-    /// It could not be loaded; in words for the reader.
+    /// It could not be loaded, for this reason.
     Failed(String),
 }
 
-/// An answer and how far it is.
+/// An answer and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) id: MessageId,
@@ -56,18 +56,18 @@ pub(crate) struct Answer {
     pub(crate) stop_reason: Option<String>,
 }
 
-/// The ways in which an answer can end.
+/// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerEnd {
     Complete,
     Stopped,
     Failed,
-    /// It is there, and something of it is missing.
+    /// It ended before it was complete.
     CutOff,
 }
 
 impl Answer {
-    /// Returns how it ended; `None` while it has not.
+    /// Returns how the answer ended; `None` until it has.
     pub(crate) fn end(&self) -> Option<AnswerEnd> {
         match (self.status, self.stop_reason.as_deref()) {
             (MessageStatus::Complete, None | Some("end_turn" | "tool_use" | "client_calls" | "refusal")) => {
@@ -81,17 +81,17 @@ impl Answer {
     }
 }
 
-/// A message of one's own that is being changed in its place.
+/// A question that is being edited in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edited {
     pub(crate) id: MessageId,
-    /// What is in its field.
+    /// The text of its field.
     pub(crate) text: String,
     /// `true` once the user has typed in the field.
     pub(crate) is_changed: bool,
 }
 
-/// Which way from one version to another.
+/// The direction from one version to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Older,
@@ -99,7 +99,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The version that this leads to.
+    /// Returns the version in this direction from the one at `at`.
     pub(crate) fn from(self, at: usize, siblings: &[MessageId]) -> Option<MessageId> {
         let to = match self {
             Self::Older => at.checked_sub(1)?,
@@ -115,7 +115,7 @@ impl Step {
         }
     }
 
-    /// What the page calls the button that leads from the version `id`.
+    /// Returns the ID of the button that leads from the version `id` in this direction.
     pub(crate) fn button(self, id: MessageId) -> String {
         format!("{}-{id}", self.name())
     }

@@ -1,4 +1,4 @@
-//! All that a session knows. No signals, no browser: it changes in `reduce` alone.
+//! The state of a session. It has no signals and does not use the browser. Only `reduce` changes it.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use tallybook_protocol::{AnswerMode, Conversation, MessageId, NewMessage, ToolCa
 use uuid::Uuid;
 
 use super::{
+    connection::{Connection, LinkStage, Refetch, RefetchReason, Scope, Starting, Stop, StreamPosition, Ticket},
     queue::Queue,
-    reader::{Asked, Look, Reader, Sought, Ticket},
     shown::{Edited, Loading, Phase, Place},
     unsent::{KeptEdit, Sent},
 };
@@ -15,72 +15,78 @@ use crate::{goal::Goal, language::Language, transcript::Transcript};
 
 /// All that a session knows.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they go together in every way")]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct State {
     pub(crate) place: Place,
-    /// Whether the conversation is being deleted here, which can still be taken back.
+    /// `true` while the conversation is being deleted from this page, which the user can still undo.
     pub(crate) is_leaving: bool,
-    /// The conversation, up to one frame ahead of what is drawn.
+    /// The known conversation, at most one frame ahead of the rendered one.
     pub(crate) transcript: Transcript,
-    /// What is in the message field.
+    /// The text of the message field.
     pub(crate) draft: String,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: Option<String>,
-    /// The message of one's own that is being changed.
+    /// The question that is being edited.
     pub(crate) edited: Option<Edited>,
-    /// The model that was chosen for the next message alone.
+    /// The model for the next message only.
     pub(crate) next_model: Option<String>,
-    /// `true` if the next message is answered by a plan.
+    /// `true` if the next message is answered with a plan.
     pub(crate) plans_first: bool,
-    /// What waits for the end of the answer.
     pub(crate) queue: Queue,
-    /// What went wrong with the last thing asked for.
+    /// The reason why the user's last action failed.
     pub(crate) notice: Option<String>,
-    pub(crate) stopping: bool,
-    /// How it stands with the messages before those that are here.
-    pub(crate) earlier: Loading,
-    /// How it stands with the rest of tool calls whose texts came cut.
+    /// The state of tool calls whose full texts were requested.
     pub(crate) calls: BTreeMap<ToolCallId, Loading>,
-    pub(super) reader: Reader,
-    /// The last ticket that was given out, and those of what is waited for.
+    pub(super) connection: Connection,
+    pub(super) connection_ticket: Ticket,
     pub(super) last_ticket: Ticket,
-    pub(super) reader_ticket: Ticket,
-    pub(super) earlier_ticket: Ticket,
-    pub(super) stop_ticket: Ticket,
-    /// The place that one is on the way to, and how far that was gone.
-    pub(super) goal: Option<Goal>,
-    pub(super) sought: Sought,
-    /// A message to be sent as soon as what is shown is certain.
-    pub(super) held: Option<NewMessage>,
-    /// The last message that was sent, as long as `unstored` is set.
+    pub(super) stream: StreamPosition,
+    pub(super) stop: Stop,
+    pub(super) earlier: EarlierMessages,
+    /// The message that the user wants to go to.
+    pub(super) link: Option<Link>,
+    /// A message that is sent as soon as the conversation has been loaded.
+    pub(super) pending_send: Option<NewMessage>,
+    /// The message that was sent last, as long as `unstored` is set.
     pub(super) sent: Option<Sent>,
-    /// The last message that failed to be sent, with its id: sent again it is the same message.
+    /// The last message that could not be sent. It keeps its ID, so sending it again stores it only once.
     pub(super) failed: Option<Sent>,
-    /// Whether Stop was pressed before there was a turn to stop.
-    pub(super) is_stop_wanted: bool,
-    /// Whether the beginning of the turn that was asked for is still to be heard.
-    pub(super) begins: bool,
-    /// The last event that was heard of the turn.
-    pub(super) last_event: Option<String>,
-    /// How many attempts in a row have failed.
-    pub(super) attempt: u32,
-    /// The answer of an unknown turn that was looked up, until another turn is heard of.
-    pub(super) looked_up: Option<MessageId>,
-    /// Whether nobody sees the tab.
+    /// `true` until the start of the requested turn is seen.
+    pub(super) awaiting_start: bool,
+    /// `true` if the feed reported the end of the turn that is being read.
+    pub(super) feed_saw_end: bool,
     pub(super) is_hidden: bool,
-    /// Whether something may have happened that is not known here.
-    pub(super) is_stale: bool,
-    /// Whether it may be above the last message, where another version of one was chosen.
-    pub(super) is_all_stale: bool,
-    /// Whether the feed has told of the end of the turn that is being read.
-    pub(super) feed_told_end: bool,
-    /// Earlier messages that are here and not yet shown, and the message that they lead up to.
-    pub(super) coming: Option<(MessageId, Conversation)>,
+    /// `true` if the conversation may have changed, so that it is loaded again once nothing else is awaited.
+    pub(super) is_refetch_due: bool,
+    /// The scope of the next refetch, whenever it happens.
+    pub(super) refetch_scope: Scope,
     pub(super) text: Language,
 }
 
+/// Messages that come before the loaded ones.
+#[derive(Clone, Debug)]
+pub(super) enum EarlierMessages {
+    Idle,
+    Loading(Ticket),
+    /// They are here, and are drawn a few at a time. `page` has those that are left, which come before `below`.
+    Drawing {
+        ticket: Ticket,
+        below: MessageId,
+        page: Conversation,
+    },
+    /// They could not be loaded, for this reason.
+    Failed(String),
+}
+
+/// A message that the user wants to go to, and how far the search for it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) goal: Goal,
+    pub(super) stage: LinkStage,
+}
+
 impl State {
-    /// A place of which nothing is known yet; `draft` is what was kept of what was being written.
+    /// Creates the state of a place of which nothing is known yet. `draft` is the kept text of the message field.
     pub(super) fn blank(place: Place, draft: String, text: Language) -> Self {
         Self {
             place,
@@ -93,61 +99,55 @@ impl State {
             plans_first: false,
             queue: Queue::default(),
             notice: None,
-            stopping: false,
-            earlier: Loading::Idle,
             calls: BTreeMap::new(),
-            reader: Reader::Resting,
+            connection: Connection::Idle,
+            connection_ticket: Ticket::default(),
             last_ticket: Ticket::default(),
-            reader_ticket: Ticket::default(),
-            earlier_ticket: Ticket::default(),
-            stop_ticket: Ticket::default(),
-            goal: None,
-            sought: Sought::default(),
-            held: None,
+            stream: StreamPosition::default(),
+            stop: Stop::No,
+            earlier: EarlierMessages::Idle,
+            link: None,
+            pending_send: None,
             sent: None,
             failed: None,
-            is_stop_wanted: false,
-            begins: false,
-            last_event: None,
-            attempt: 0,
-            looked_up: None,
+            awaiting_start: false,
+            feed_saw_end: false,
             is_hidden: false,
-            is_stale: false,
-            is_all_stale: false,
-            feed_told_end: false,
-            coming: None,
+            is_refetch_due: false,
+            refetch_scope: Scope::Newest,
             text,
         }
     }
 
-    /// Returns how the message that is sent now is to be answered. The next one is not planned unless that is chosen again.
-    pub(super) fn take_mode(&mut self) -> AnswerMode {
-        if std::mem::take(&mut self.plans_first) { AnswerMode::Plan } else { AnswerMode::React }
-    }
-
-    /// What the session is doing.
+    /// Returns what the session is doing, for the user.
     pub(crate) fn phase(&self) -> Phase {
-        match self.reader {
-            _ if self.held.is_some() => Phase::Sending,
-            // A place that cannot be shown has nothing that runs.
+        match self.connection {
+            _ if self.pending_send.is_some() => Phase::Sending,
+            // A place that cannot be shown has no turn.
             _ if !matches!(self.place, Place::NewChat | Place::Open(_)) => Phase::Idle,
-            Reader::Resting | Reader::Looking(Look { is_quiet: true, .. }) if self.transcript.awaiting().is_some() => {
+            Connection::Idle if self.transcript.awaiting().is_some() => Phase::Awaiting,
+            Connection::Refetching(refetch) if refetch.is_check() && self.transcript.awaiting().is_some() => {
                 Phase::Awaiting
             }
-            Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
-            Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
-            Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded if self.unstored.is_some() => {
+            Connection::Idle | Connection::Selecting { .. } => Phase::Idle,
+            Connection::Refetching(refetch) if refetch.is_check() => Phase::Idle,
+            Connection::Creating(_) | Connection::Starting(Starting::Message { .. }) => Phase::Sending,
+            Connection::Refetching(_) | Connection::Joining | Connection::Streaming | Connection::Crowded
+                if self.unstored.is_some() =>
+            {
                 Phase::Sending
             }
-            Reader::Hidden | Reader::Looking(Look { is_peek: true, .. }) => Phase::Hidden,
-            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded => {
-                Phase::Following
-            }
-            Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
+            Connection::Hidden | Connection::Refetching(Refetch { why: RefetchReason::Poll, .. }) => Phase::Hidden,
+            Connection::Starting(_)
+            | Connection::Refetching(_)
+            | Connection::Joining
+            | Connection::Streaming
+            | Connection::Crowded => Phase::Following,
+            Connection::Backoff(seconds) => Phase::Reconnecting(seconds),
         }
     }
 
-    /// The conversation that is open.
+    /// Returns the conversation that is open.
     pub(crate) fn uuid(&self) -> Option<Uuid> {
         match self.place {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(uuid),
@@ -155,38 +155,72 @@ impl State {
         }
     }
 
-    /// The conversation, while something else can be asked for in it.
+    /// Returns `true` from a press of Stop until the turn has ended.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop != Stop::No
+    }
+
+    /// Returns `true` if the user pressed Stop before there was a turn to stop.
+    pub(super) fn is_stop_wanted(&self) -> bool {
+        self.stop == Stop::Wanted
+    }
+
+    /// Returns `true` while the user is being taken to a message.
+    pub(crate) fn is_going(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Returns the state of the earlier messages, for the user.
+    pub(crate) fn earlier(&self) -> Loading {
+        match &self.earlier {
+            EarlierMessages::Idle => Loading::Idle,
+            EarlierMessages::Loading(_) | EarlierMessages::Drawing { .. } => Loading::Running,
+            EarlierMessages::Failed(reason) => Loading::Failed(reason.clone()),
+        }
+    }
+
+    /// Returns the conversation if a turn can be started in it: nothing is awaited, and no call needs approval.
     pub(super) fn at_rest(&self) -> Option<Uuid> {
         self.open_and_free().filter(|_| self.transcript.awaiting().is_none())
     }
 
-    /// The conversation, while nothing is waited for in it, unless for a person's decision.
+    /// Returns the conversation if nothing is awaited in it, except for a user's decision.
     pub(super) fn open_and_free(&self) -> Option<Uuid> {
-        let is_free = matches!(self.reader, Reader::Resting | Reader::Looking(Look { is_quiet: true, .. }));
         match self.place {
-            Place::Open(uuid) if is_free && !self.is_leaving => Some(uuid),
+            Place::Open(uuid) if self.connection.is_free() && !self.is_leaving => Some(uuid),
             _ => None,
         }
     }
 
-    /// Returns the conversation if messages wait in it that are still to be sent when it is left.
+    /// Returns the conversation if it has queued messages that are still sent after the user leaves it.
     pub(super) fn left_waiting(&self) -> Option<Uuid> {
         let Queue { messages, is_held, waits, .. } = &self.queue;
         let is_open = matches!(self.place, Place::Open(_)) && !self.is_leaving;
         self.uuid().filter(|_| is_open && !messages.is_empty() && !is_held && !waits)
     }
 
-    /// Whether a message can be sent from here at all.
+    /// Returns `true` if this place accepts messages.
     pub(crate) fn takes_messages(&self) -> bool {
         !self.is_leaving && matches!(self.place, Place::NewChat | Place::Loading(_) | Place::Open(_))
     }
 
-    /// Whether a message is on its way that should arrive even though the page is left.
+    /// Returns `true` while a request is on its way that should reach the server even if the user leaves the page.
     pub(super) fn is_delivering(&self) -> bool {
-        matches!(self.reader, Reader::Making(_) | Reader::Asking(_))
+        self.connection.is_starting()
     }
 
-    /// Returns what was written in the message field and is not known to be stored.
+    /// Takes note that the conversation may have changed. It is loaded again once nothing else is awaited.
+    pub(super) fn mark_stale(&mut self, scope: Scope) {
+        self.is_refetch_due = true;
+        self.refetch_scope = self.refetch_scope.max(scope);
+    }
+
+    /// Returns the mode of the message that is sent now, and resets the choice for the next message.
+    pub(super) fn take_mode(&mut self) -> AnswerMode {
+        if std::mem::take(&mut self.plans_first) { AnswerMode::Plan } else { AnswerMode::React }
+    }
+
+    /// Returns the text of the message field, including a message that is not known to be stored.
     pub(crate) fn unsent(&self) -> String {
         match self.under_way().filter(|sent| sent.edit_of.is_none()) {
             Some(sent) => joined(&sent.content, &self.draft),
@@ -206,18 +240,18 @@ impl State {
     /// Returns the message that is being sent, unless it is one from the queue.
     fn under_way(&self) -> Option<&NewMessage> {
         self.unstored.as_ref().filter(|_| !self.queue.is_sending)?;
-        self.held.as_ref().or(self.sent.as_ref().map(|sent| &sent.message))
+        self.pending_send.as_ref().or(self.sent.as_ref().map(|sent| &sent.message))
     }
 
-    /// Returns the message whose arrival is unknown. One that is held back was not sent yet.
+    /// Returns the message whose arrival is unknown; `None` for one that was not sent yet.
     pub(super) fn uncertain(&self) -> Option<&Sent> {
-        if self.unstored.is_some() && self.held.is_none() { self.sent.as_ref() } else { self.failed.as_ref() }
+        if self.unstored.is_some() && self.pending_send.is_none() { self.sent.as_ref() } else { self.failed.as_ref() }
     }
 
-    /// Puts a message back to where it was typed, or where it waited.
+    /// Puts a message back into the field where it was typed, or into the queue.
     pub(super) fn take_back(&mut self, message: NewMessage) {
         self.unstored = None;
-        self.begins = false;
+        self.awaiting_start = false;
         if std::mem::take(&mut self.queue.is_sending) {
             self.queue.waits = true;
             return;
@@ -231,7 +265,7 @@ impl State {
         }
     }
 
-    /// Drops the last question from the draft, where it was kept because it was not known to be stored.
+    /// Removes the last question from the draft, where it was kept as long as it was not known to be stored.
     pub(super) fn drop_stored_draft(&mut self) {
         let rest = self.transcript.last_question().and_then(|question| self.draft.trim_start().strip_prefix(question));
         if let Some(rest) = rest.filter(|rest| rest.trim().is_empty() || rest.starts_with('\n')) {
@@ -240,7 +274,7 @@ impl State {
     }
 }
 
-/// Two texts for one field, the older first.
+/// Joins two texts for one field, the older first.
 pub(super) fn joined(older: &str, newer: &str) -> String {
     match (older.trim().is_empty(), newer.trim().is_empty()) {
         (true, _) => newer.to_owned(),

@@ -19,10 +19,10 @@ use tallybook_protocol::{
 use uuid::Uuid;
 
 use super::{
+    connection::{Connection, Ticket},
     effect::{Effect, Request},
-    input::{Action, Answer, Input},
+    input::{Action, Input, Response},
     queue::{Queue, Queued},
-    reader::{Reader, Ticket},
     reduce::reduce,
     shown::{Phase, Place},
     state::State,
@@ -43,7 +43,7 @@ impl TestPage {
         let mut state = State::new(place, None, draft.to_owned(), Language::English);
         state.restore_kept(Queue::default(), false, None, None);
         let mut told = Self { state, done: Vec::new() };
-        told.tell(Input::Alive);
+        told.tell(Input::Ready);
         told
     }
 
@@ -55,14 +55,14 @@ impl TestPage {
         let mut state = State::new(place, None, kept.draft, Language::English);
         state.restore_kept(queue, kept.plans_first, kept.edit, kept.sent);
         let mut told = Self { state, done: Vec::new() };
-        told.tell(Input::Alive);
+        told.tell(Input::Ready);
         told
     }
 
     /// A conversation that was opened.
     fn opened(conversation: Conversation) -> Self {
         let mut told = Self::new(Place::Loading(HERE), "");
-        told.answer(Answer::Found(Ok(Some(conversation))));
+        told.answer(Response::Loaded(Ok(Some(conversation))));
         told
     }
 
@@ -87,7 +87,7 @@ impl TestPage {
     }
 
     fn act(&mut self, action: Action) -> &[Effect] {
-        self.tell(Input::Reader(action))
+        self.tell(Input::User(action))
     }
 
     fn send(&mut self, text: &str) -> &[Effect] {
@@ -96,19 +96,19 @@ impl TestPage {
     }
 
     /// Answers what it waits for.
-    fn answer(&mut self, answer: Answer) -> &[Effect] {
-        self.tell(Input::Answer(self.waits_for().0, answer))
+    fn answer(&mut self, response: Response) -> &[Effect] {
+        self.tell(Input::Response(self.waits_for().0, response))
     }
 
     fn events(&mut self, events: Vec<ChatEvent>) -> &[Effect] {
         let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
-        self.tell(Input::Answer(self.state.reader_ticket, Answer::Events(events)))
+        self.tell(Input::Response(self.state.connection_ticket, Response::Events(events)))
     }
 
     /// What it waits for.
     fn waits_for(&self) -> (Ticket, Request) {
         let last = self.done.iter().rev().find_map(|effect| match effect {
-            Effect::Read(ticket, request) => Some((*ticket, request.clone())),
+            Effect::Perform(ticket, request) => Some((*ticket, request.clone())),
             _ => None,
         });
         last.unwrap()
@@ -116,6 +116,15 @@ impl TestPage {
 
     fn texts(&self) -> Vec<&str> {
         self.state.transcript.entries().iter().map(|entry| entry.text.as_str()).collect()
+    }
+
+    /// Returns the ticket of the last request to stop the turn.
+    fn stop_ticket(&self) -> Ticket {
+        let ticket = |effect: &Effect| match effect {
+            Effect::Stop(ticket, _) => Some(*ticket),
+            _ => None,
+        };
+        self.done.iter().rev().find_map(ticket).expect("the session has asked to stop the turn")
     }
 
     fn stops(&self) -> usize {

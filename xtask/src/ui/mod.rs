@@ -145,7 +145,10 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
     let how = format!("release={} wasm-opt={optimizer:?}", options.release);
     let fingerprint = fingerprint::of(&how, &[wasm])?;
     let note = workspace::ui_target().join(format!("bound-{}", program.name));
-    if !options.sizes && fingerprint::matches(&note, &fingerprint) && program.files().iter().all(|file| pkg.join(file).is_file()) {
+    if !options.sizes
+        && fingerprint::matches(&note, &fingerprint)
+        && program.files().iter().all(|file| pkg.join(file).is_file())
+    {
         return Ok(());
     }
     let step = Step::begin("preparing the page's WASM", "");

@@ -29,7 +29,11 @@ pub(super) fn print(wasm: &Path) -> Result<()> {
     sizes.sort_by_key(|(origin, bytes)| (u64::MAX - bytes, origin.clone()));
     let name = wasm.file_name().unwrap_or_default().to_string_lossy();
     let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
-    let lines = sizes.iter().take(MAX_LINES).filter(|(_, bytes)| *bytes >= 1000).map(|(origin, bytes)| format!("\n{:6} KB  {origin}", bytes / 1000));
+    let lines = sizes
+        .iter()
+        .take(MAX_LINES)
+        .filter(|(_, bytes)| *bytes >= 1000)
+        .map(|(origin, bytes)| format!("\n{:6} KB  {origin}", bytes / 1000));
     say(&format!("{name} has {} KB of code:{}", total / 1000, lines.collect::<String>()));
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! Carrying out what a session decides: requests, the streams that answer them, what is drawn, and where the focus goes.
-//! What is decided, and what is kept of it, is elsewhere.
+//! Carries out the effects of a session. Requests to the server are in `requests`.
 
 use std::time::Duration;
 
@@ -8,9 +7,9 @@ use tallybook_protocol::{MessageId, Window};
 
 use super::{
     super::{
+        connection::Ticket,
         effect::{Effect, Request},
-        input::{Answer, Input},
-        reader::Ticket,
+        input::{Input, Response},
         shown::Step,
         storage::kept_draft,
     },
@@ -25,21 +24,21 @@ use crate::{
     task::spawn,
 };
 
-/// How often a hidden tab looks whether the turn that it follows is over.
+/// Interval at which a hidden tab polls the turn that it follows.
 const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
 /// Interval at which a turn is polled while the tabs of this browser hold as many streams as they may.
 const CROWDED_PAUSE: Duration = Duration::from_secs(2);
 
 impl Session {
-    /// Does it.
+    /// Carries out an effect.
     pub(super) fn carry_out(self, effect: Effect) {
         match effect {
-            Effect::Read(ticket, request) => {
-                self.let_go();
-                let reading = spawn(self.wait_for(ticket, request));
-                self.underway.update_value(|underway| underway.reading = Some(reading));
+            Effect::Perform(ticket, request) => {
+                self.abort_request();
+                let performing = spawn(self.perform(ticket, request));
+                self.tasks.update_value(|tasks| tasks.request = Some(performing));
             }
-            Effect::LetGo => self.let_go(),
+            Effect::Abort => self.abort_request(),
             Effect::Stop(ticket, uuid) => {
                 self.spawn(async move { self.feed(Input::Stopped(ticket, api::stop(uuid).await)) });
             }
@@ -55,7 +54,7 @@ impl Session {
                 self.spawn(async move {
                     self.drawing.draw_earlier().await;
                     browser::next_frame().await;
-                    // What comes in within a frame would be seen before it is put in its place in the next.
+                    // The next messages must arrive after this frame, so that they are placed before they are visible.
                     browser::sleep(Duration::ZERO).await;
                     self.feed(Input::Drawn(ticket));
                 });
@@ -65,8 +64,8 @@ impl Session {
             }
             Effect::Draw => self.drawing.draw(),
             Effect::DrawSoon => self.drawing.draw_soon(),
-            Effect::Became(uuid) => self.ways.became.run(uuid),
-            Effect::OpenNewChat => self.ways.open_new_chat.run(()),
+            Effect::ReportCreated(uuid) => self.callbacks.on_created.run(uuid),
+            Effect::OpenNewChat => self.callbacks.open_new_chat.run(()),
             Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
@@ -77,51 +76,51 @@ impl Session {
 
     /// Performs a request, or waits. The code of requests is loaded with that of messages: a new chat has neither until
     /// the user writes.
-    async fn wait_for(self, ticket: Ticket, request: Request) {
+    async fn perform(self, ticket: Ticket, request: Request) {
         let pause = match request {
-            Request::Second => Some(Duration::from_secs(1)),
+            Request::Tick => Some(Duration::from_secs(1)),
             Request::CrowdedPause => Some(CROWDED_PAUSE),
             Request::HiddenPause => Some(HIDDEN_PAUSE),
             _ => None,
         };
         if let Some(pause) = pause {
             browser::sleep(pause).await;
-            return self.feed(Input::Answer(ticket, Answer::Second));
+            return self.feed(Input::Response(ticket, Response::Tick));
         }
         let failure = unreachable(&request);
         match requests::perform(self, ticket, request).await {
             Ok(performed) => performed.await,
-            Err(_) => self.feed(Input::Answer(ticket, failure)),
+            Err(_) => self.feed(Input::Response(ticket, failure)),
         }
     }
 
-    /// Waits for nothing any more.
-    pub(super) fn let_go(self) {
-        if let Some(reading) = self.underway.try_update_value(|underway| underway.reading.take()).flatten() {
-            reading.abort();
+    /// Aborts the current request.
+    pub(super) fn abort_request(self) {
+        if let Some(request) = self.tasks.try_update_value(|tasks| tasks.request.take()).flatten() {
+            request.abort();
         }
     }
 
-    /// Runs `task` until it ends or the component goes away.
+    /// Runs `task` until it ends or the component is unmounted.
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
-        self.underway.update_value(|underway| underway.tasks.push(handle));
+        self.tasks.update_value(|tasks| tasks.others.push(handle));
     }
 }
 
 /// Returns the result of a request whose code could not be loaded.
-fn unreachable(request: &Request) -> Answer {
+fn unreachable(request: &Request) -> Response {
     let error = ApiError::Unreachable;
     match request {
-        Request::Make(_) => Answer::Made(Err(error)),
-        Request::Select(..) => Answer::Selected(Err(error)),
-        Request::Find(..) => Answer::Found(Err(error)),
-        Request::Join(..) => Answer::Joined(Err(error)),
-        _ => Answer::Opened(Err(error)),
+        Request::Create(_) => Response::Created(Err(error)),
+        Request::Select(..) => Response::Selected(Err(error)),
+        Request::Load(..) => Response::Loaded(Err(error)),
+        Request::Join(..) => Response::Joined(Err(error)),
+        _ => Response::Started(Err(error)),
     }
 }
 
-/// After whatever follows the newest text has had its turn in this frame.
+/// Moves the focus to a version's button, after the thread has scrolled in this frame.
 async fn focus_version(wanted: MessageId, step: Step) {
     tick().await;
     in_next_frame(move || {

@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use super::{
     super::{
+        connection::Ticket,
         effect::Request,
-        input::{Answer, Input, Made},
-        reader::Ticket,
+        input::{Creation, Input, Response},
+        state::State,
         storage::forget_sent,
     },
     Session,
@@ -32,14 +33,14 @@ pub(super) fn perform(
     ticket: Ticket,
     request: Request,
 ) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
-    Ok(session.perform(ticket, request).boxed_local())
+    Ok(session.perform_request(ticket, request).boxed_local())
 }
 
 impl Session {
-    async fn perform(self, ticket: Ticket, request: Request) {
-        let answer = |answer| self.feed(Input::Answer(ticket, answer));
+    async fn perform_request(self, ticket: Ticket, request: Request) {
+        let respond = |response| self.feed(Input::Response(ticket, response));
         match request {
-            Request::Make(message) => self.create(ticket, message).await,
+            Request::Create(message) => self.create(ticket, message).await,
             Request::Send(uuid, message) => {
                 let sent = api::send_message(uuid, &message).await;
                 if sent.is_ok() && self.is_gone() {
@@ -51,12 +52,12 @@ impl Session {
             Request::Continue(uuid) => self.open(ticket, api::continue_turn(uuid).await).await,
             Request::Decide(uuid, decisions) => match api::decide(uuid, decisions).await.transpose() {
                 Some(opened) => self.open(ticket, opened).await,
-                None => answer(Answer::Noted),
+                None => respond(Response::DecisionsStored),
             },
             Request::Select(uuid, id, window) => {
-                answer(Answer::Selected(api::select_message(uuid, id, window).await));
+                respond(Response::Selected(api::select_message(uuid, id, window).await));
             }
-            Request::Find(uuid, window) => {
+            Request::Load(uuid, window) => {
                 let found = match self.sent_with_page().await {
                     Some(conversation) => Ok(Some(*conversation)),
                     None => api::find_conversation(uuid, window).await,
@@ -64,32 +65,32 @@ impl Session {
                 if let (Ok(Some(found)), false) = (&found, self.is_gone()) {
                     self.models.learn(Some(uuid), found.summary.model.clone());
                 }
-                answer(Answer::Found(found));
+                respond(Response::Loaded(found));
             }
             Request::Join(uuid, after) => self.join(ticket, uuid, after).await,
             // `carry_out` waits for these itself.
-            Request::Second | Request::CrowdedPause | Request::HiddenPause => {}
+            Request::Tick | Request::CrowdedPause | Request::HiddenPause => {}
         }
     }
 
     /// Creates a conversation, sends its first message and subscribes to the answer. If the server refuses the message, the
     /// conversation is deleted again.
     async fn create(self, ticket: Ticket, message: NewMessage) {
-        let answer = |made| self.feed(Input::Answer(ticket, Answer::Made(made)));
+        let respond = |created| self.feed(Input::Response(ticket, Response::Created(created)));
         let off = self.tools.chosen_for_new_chat();
-        let made = match api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await {
-            Ok(made) => made,
-            Err(error) => return answer(Err(error)),
+        let created = match api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await {
+            Ok(created) => created,
+            Err(error) => return respond(Err(error)),
         };
-        if self.state.try_with_value(|state| state.is_stop_wanted) == Some(true) {
-            let _ = api::delete_conversation(made.uuid).await;
-            return answer(Ok(Made::Stopped));
+        if self.state.try_with_value(State::is_stop_wanted) == Some(true) {
+            let _ = api::delete_conversation(created.uuid).await;
+            return respond(Ok(Creation::Stopped));
         }
-        let sent = api::send_message(made.uuid, &message).await;
+        let sent = api::send_message(created.uuid, &message).await;
         if let Err(error @ ApiError::Refused { .. }) = sent {
             // If the deletion fails, the list shows an empty conversation.
-            let _ = api::delete_conversation(made.uuid).await;
-            return answer(Err(error));
+            let _ = api::delete_conversation(created.uuid).await;
+            return respond(Err(error));
         }
         if self.is_gone() {
             if sent.is_ok() {
@@ -97,20 +98,20 @@ impl Session {
             }
             return;
         }
-        self.models.learn(Some(made.uuid), made.model);
-        self.tools.became(made.uuid, off);
+        self.models.learn(Some(created.uuid), created.model);
+        self.tools.became(created.uuid, off);
         match sent {
             Ok(stream) => {
-                answer(Ok(Made::Taken(made.uuid)));
+                respond(Ok(Creation::Accepted(created.uuid)));
                 self.listen_if_free(ticket, stream).await;
             }
-            Err(_) => answer(Ok(Made::Unknown(made.uuid))),
+            Err(_) => respond(Ok(Creation::Unknown(created.uuid))),
         }
     }
 
     /// Returns the conversation that the document contains, the first time that it is requested.
     async fn sent_with_page(self) -> Option<Box<Conversation>> {
-        self.underway.try_update_value(|underway| underway.coming.take()).flatten()?.await.ok()
+        self.tasks.try_update_value(|tasks| tasks.initial.take()).flatten()?.await.ok()
     }
 
     /// Returns `true` if the session's component is unmounted.
@@ -119,25 +120,25 @@ impl Session {
     }
 
     async fn join(self, ticket: Ticket, uuid: Uuid, after: Option<String>) {
-        let answer = |answer| self.feed(Input::Answer(ticket, answer));
-        let Some(place) = StreamPlace::take().await else { return answer(Answer::Crowded) };
+        let respond = |response| self.feed(Input::Response(ticket, response));
+        let Some(place) = StreamPlace::take().await else { return respond(Response::Crowded) };
         match api::join(uuid, after.as_deref()).await {
             Ok(Some(stream)) => {
-                answer(Answer::Joined(Ok(true)));
+                respond(Response::Joined(Ok(true)));
                 self.listen(ticket, stream, place).await;
             }
-            Ok(None) => answer(Answer::Joined(Ok(false))),
-            Err(error) => answer(Answer::Joined(Err(error))),
+            Ok(None) => respond(Response::Joined(Ok(false))),
+            Err(error) => respond(Response::Joined(Err(error))),
         }
     }
 
     async fn open(self, ticket: Ticket, opened: Result<EventStream, ApiError>) {
         match opened {
             Ok(stream) => {
-                self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
+                self.feed(Input::Response(ticket, Response::Started(Ok(()))));
                 self.listen_if_free(ticket, stream).await;
             }
-            Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
+            Err(error) => self.feed(Input::Response(ticket, Response::Started(Err(error)))),
         }
     }
 
@@ -148,14 +149,14 @@ impl Session {
             return self.listen(ticket, stream, place).await;
         }
         drop(stream);
-        self.feed(Input::Answer(ticket, Answer::Crowded));
+        self.feed(Input::Response(ticket, Response::Crowded));
     }
 
     /// Reads a stream until it breaks or the turn ends. `_place` counts it as one of the streams of this browser until then.
     async fn listen(self, ticket: Ticket, mut stream: EventStream, _place: StreamPlace) {
         while let Some(events) = stream.next().await {
             let is_over = events.iter().any(|(_, event)| event.is_terminal());
-            let events = Input::Answer(ticket, Answer::Events(events));
+            let events = Input::Response(ticket, Response::Events(events));
             if is_over {
                 // The session continues at once, while the server still has to close the stream.
                 spawn_local(async move { stream.finish().await });
@@ -163,6 +164,6 @@ impl Session {
             }
             self.feed(events);
         }
-        self.feed(Input::Answer(ticket, Answer::Broke));
+        self.feed(Input::Response(ticket, Response::Interrupted));
     }
 }

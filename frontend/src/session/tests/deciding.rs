@@ -39,7 +39,7 @@ fn after_the_last_decision_the_turn_goes_on_in_the_same_answer() {
     let sent = here.done.len();
     decide(&mut here, &[7]);
     assert_eq!(here.done.len(), sent, "once is enough");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![end(1, "Paid.")]);
     assert_eq!((here.texts(), here.state.phase()), (vec!["Q1", "Paid."], Phase::Idle));
 }
@@ -48,11 +48,11 @@ fn after_the_last_decision_the_turn_goes_on_in_the_same_answer() {
 fn while_others_wait_it_is_read_how_things_stand() {
     let mut here = waiting(&[7, 8]);
     decide(&mut here, &[7]);
-    here.answer(Answer::Noted);
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    here.answer(Response::DecisionsStored);
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
     let mut stored = paused(&[7, 8]);
     stored.messages[1].tool_calls[0].status = ToolCallStatus::Denied;
-    here.answer(Answer::Found(Ok(Some(stored))));
+    here.answer(Response::Loaded(Ok(Some(stored))));
     assert_eq!(here.state.phase(), Phase::Awaiting);
     decide(&mut here, &[7, 8]);
     assert_eq!(asked(&here), [8], "the other is decided");
@@ -62,10 +62,10 @@ fn while_others_wait_it_is_read_how_things_stand() {
 fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
     let mut here = waiting(&[7]);
     decide(&mut here, &[7]);
-    here.answer(Answer::Opened(Err(refused(409))));
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    here.answer(Response::Started(Err(refused(409))));
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
     let stored = conversation(&[(1, "Q1", MessageStatus::Streaming)]);
-    here.answer(Answer::Found(Ok(Some(stored))));
+    here.answer(Response::Loaded(Ok(Some(stored))));
     assert_eq!(here.state.notice.as_deref(), Some("No."));
     assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "what somebody else has going on is read");
 }
@@ -76,7 +76,7 @@ fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
     here.send("And then?");
     assert_eq!(here.state.queue.messages.len(), 1);
     decide(&mut here, &[7]);
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![end(1, "Paid.")]);
     let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     assert_eq!(message.content, "And then?");
@@ -86,7 +86,7 @@ fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
 fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
-    here.answer(Answer::Found(Ok(Some(paused(&[7])))));
+    here.answer(Response::Loaded(Ok(Some(paused(&[7])))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("For here", Phase::Awaiting));
     assert!(here.state.notice.as_deref().is_some_and(|notice| notice.contains("approval")));
 }
@@ -98,11 +98,11 @@ fn stop_ends_a_turn_that_waits() {
         here.act(Action::Stop);
         assert_eq!(here.stops(), 1);
         decide(&mut here, &[7]);
-        assert!(!here.done.iter().any(|effect| matches!(effect, Effect::Read(_, Request::Decide(..)))), "too late");
-        here.tell(Input::Stopped(here.state.stop_ticket, outcome));
-        assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "nobody reads a turn that has paused");
-        here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
-        assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+        assert!(!here.done.iter().any(|effect| matches!(effect, Effect::Perform(_, Request::Decide(..)))), "too late");
+        here.tell(Input::Stopped(here.stop_ticket(), outcome));
+        assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "nobody reads a turn that has paused");
+        here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
+        assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
     }
 }
 
@@ -111,7 +111,7 @@ fn what_is_decided_elsewhere_is_heard() {
     for kind in [FeedKind::TurnStarted, FeedKind::TurnEnded, FeedKind::ConversationUpdated] {
         let mut here = waiting(&[7, 8]);
         here.tell(news(kind));
-        assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "{kind:?}");
+        assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "{kind:?}");
         assert_eq!(here.state.phase(), Phase::Awaiting, "one can decide meanwhile");
         decide(&mut here, &[7]);
         assert_eq!(asked(&here), [7]);

@@ -5,9 +5,9 @@ use tallybook_protocol::MessageStatus::{Complete, Stopped, Streaming};
 use super::*;
 use crate::session::{shown::Edited, storage::Elsewhere};
 
-fn stored(turns: &[(i64, &str)]) -> Answer {
+fn stored(turns: &[(i64, &str)]) -> Response {
     let turns: Vec<_> = turns.iter().map(|(turn, question)| (*turn, *question, Complete)).collect();
-    Answer::Found(Ok(Some(conversation(&turns))))
+    Response::Loaded(Ok(Some(conversation(&turns))))
 }
 
 /// A conversation in which the question of this turn is being edited.
@@ -72,7 +72,7 @@ fn an_edit_on_its_way_is_kept_as_an_edit() {
 fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
     let branch = |here: &mut TestPage| {
         here.tell(news(FeedKind::BranchSelected));
-        while matches!(here.state.reader, Reader::Looking(_)) {
+        while matches!(here.state.connection, Connection::Refetching(_)) {
             here.answer(stored(&[(3, "Other")]));
         }
     };
@@ -84,14 +84,14 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
     assert_eq!(here.state.edited, None);
     assert!(here.state.notice.is_some());
     here.tell(news(FeedKind::TurnStarted));
-    while matches!(here.state.reader, Reader::Looking(_)) {
-        here.answer(Answer::Found(Ok(Some(conversation(&[(3, "Other", Streaming)])))));
+    while matches!(here.state.connection, Connection::Refetching(_)) {
+        here.answer(Response::Loaded(Ok(Some(conversation(&[(3, "Other", Streaming)])))));
     }
-    here.answer(Answer::Joined(Ok(false)));
-    while matches!(here.state.reader, Reader::Looking(_)) {
+    here.answer(Response::Joined(Ok(false)));
+    while matches!(here.state.connection, Connection::Refetching(_)) {
         here.answer(stored(&[(3, "Other")]));
     }
-    assert_eq!(here.state.reader, Reader::Resting);
+    assert_eq!(here.state.connection, Connection::Idle);
     assert!(here.state.notice.is_some(), "a missed end does not concern the edit");
 
     let mut deleted = TestPage::open("Q1");
@@ -129,12 +129,12 @@ fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing
 #[test]
 fn a_changed_message_that_waits_is_there_again_after_a_reload() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Joined(Ok(true)));
     here.send("Q2");
     here.act(Action::EditQueued(Some("id of Q2".to_owned())));
     here.act(Action::WriteQueued("Q2, but better".to_owned()));
     let mut again = here.reloaded();
-    again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
+    again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
     assert_eq!(again.state.queue.edited_text.as_deref(), Some("Q2, but better"));
     assert_eq!(again.state.queue.edited.as_deref(), Some("id of Q2"));
     again.tell(news(FeedKind::ConversationDeleted));
@@ -149,18 +149,18 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
     };
     let waiting = |told: &TestPage| told.state.queue.messages.len();
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Joined(Ok(true)));
     here.send("Q2");
     here.events(vec![ended(1, Stopped)]);
     here.send("Alone");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Alone"), ended(2, Complete)]);
     assert_eq!((waiting(&here), here.state.phase()), (1, Phase::Idle), "a new message goes alone");
     let mut again = here.reloaded();
     again.answer(stored(&[(1, "Q1"), (2, "Alone")]));
     assert_eq!((waiting(&again), again.state.phase()), (1, Phase::Idle), "also after a reload");
     here.act(Action::SendNow);
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q2"), ended(3, Complete)]);
     assert_eq!(waiting(&here), 0);
 }
@@ -168,7 +168,7 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
 #[test]
 fn messages_are_left_to_be_sent_only_while_an_answer_is_written() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Joined(Ok(true)));
     assert_eq!(here.state.left_waiting(), None);
     here.send("Q2");
     assert_eq!(here.state.left_waiting(), Some(HERE));

@@ -49,10 +49,10 @@ impl TestPage {
 fn a_message_that_is_here_is_shown_at_once() {
     let mut here = TestPage::open("Q1");
     here.act(Action::GoTo(goal(11)));
-    assert_eq!((here.revealed(), here.state.goal.as_ref()), (vec![11], None));
+    assert_eq!((here.revealed(), here.state.link.as_ref()), (vec![11], None));
     let elsewhere = Goal { conversation: Uuid::from_u128(8), ..goal(11) };
     here.act(Action::GoTo(elsewhere));
-    assert_eq!((here.revealed(), here.state.goal.as_ref()), (vec![11], None), "that is for another session");
+    assert_eq!((here.revealed(), here.state.link.as_ref()), (vec![11], None), "that is for another session");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.act(Action::GoTo(goal(11)));
     assert!(here.revealed().is_empty());
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!(here.revealed(), [11]);
 }
 
@@ -92,7 +92,7 @@ fn another_version_is_shown() {
     here.act(Action::GoTo(goal(21)));
     let window = Window { limit: Some(50), from: Some(MessageId(21)), before: None };
     assert_eq!(here.waits_for().1, Request::Select(HERE, MessageId(21), window));
-    here.answer(Answer::Selected(Ok(conversation(&[(2, "Q2", Complete)]))));
+    here.answer(Response::Selected(Ok(conversation(&[(2, "Q2", Complete)]))));
     assert_eq!(here.revealed(), [21]);
     assert!(!here.done.iter().any(|effect| matches!(effect, Effect::FocusVersion(..))));
 }
@@ -107,8 +107,8 @@ fn a_message_that_is_gone_is_said_to_be() {
         let mut here = far();
         here.act(Action::GoTo(goal(999)));
         here.load(Ok(Some(conversation(&[(4, "Q4", Complete)]))));
-        here.answer(Answer::Selected(Err(refusal)));
-        assert_eq!((here.state.notice.as_deref(), here.state.goal.as_ref()), (Some(words), None));
+        here.answer(Response::Selected(Err(refusal)));
+        assert_eq!((here.state.notice.as_deref(), here.state.link.as_ref()), (Some(words), None));
         assert!(here.revealed().is_empty());
         here.act(Action::GoTo(goal(51)));
         assert_eq!((here.state.notice.as_ref(), here.revealed()), (None, vec![51]));
@@ -120,14 +120,14 @@ fn what_cannot_be_loaded_is_not_waited_for() {
     let mut here = far();
     here.act(Action::GoTo(goal(31)));
     here.load(Err(ApiError::Unreachable));
-    assert_eq!((here.state.notice.is_some(), here.state.goal.as_ref()), (true, None));
+    assert_eq!((here.state.notice.is_some(), here.state.link.as_ref()), (true, None));
 }
 
 #[test]
 fn another_version_is_not_shown_while_an_answer_is_written() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Joined(Ok(true)));
     here.act(Action::GoTo(goal(21)));
     assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_in_other_version()));
-    assert_eq!((here.state.goal.as_ref(), here.state.phase()), (None, Phase::Following));
+    assert_eq!((here.state.link.as_ref(), here.state.phase()), (None, Phase::Following));
 }

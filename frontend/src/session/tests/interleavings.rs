@@ -1,26 +1,29 @@
-//! Everything at once: requests whose answers overtake each other, streams that break, stops, other tabs, a feed that comes
-//! late or not at all. Whatever the order, nothing that was typed is lost, and in the end the page shows what the server
-//! has.
+//! Generates sequences of events: responses that overtake each other, streams that break, edits, stops, other tabs, a feed
+//! that is late or silent. In any order, no typed text is lost, and in the end the page shows what the server has.
 
 use proptest::prelude::*;
 use tallybook_protocol::MessageStatus::Complete;
 
 use super::{server::Server, world::World, *};
 
-/// Something that happens. Numbers choose among what there is.
+/// An event. Numbers choose among the messages, requests or responses that exist at that time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     Send,
-    Edit(usize),
-    /// Takes a message out that waits, begins to change one, or is done with that.
+    /// Starts editing a question, types in the field, or sends the edited text.
+    BeginEdit(usize),
+    WriteEdit,
+    Edit,
+    /// Removes a queued message, starts editing one, types in its field, or replaces it with the edited text.
     Unqueue(usize),
     EditQueued(usize),
+    WriteQueued,
     ChangeQueued,
     SendNow,
     Regenerate(usize),
     Step(usize, bool),
     Continue,
-    /// Decides on one or on all of the calls that wait.
+    /// Decides on one of the waiting calls, or on all of them.
     Decide(usize),
     Stop,
     Earlier,
@@ -28,31 +31,31 @@ pub(super) enum Happening {
     GoTo(usize),
     Retry,
     Hide(bool),
-    /// The conversation is being deleted here, or that is taken back.
+    /// The conversation is being deleted from this page, or the deletion is undone.
     Leaving(bool),
     Online,
-    /// What was to be drawn in the next frame is.
+    /// The browser draws a frame.
     Frame,
     /// A request arrives at the server.
     Arrive(usize),
-    /// A request is lost, or its answer is.
+    /// A request or its response is lost.
     Lose(usize),
-    /// An answer arrives at the page.
+    /// A response arrives at the page.
     Answer(usize),
-    /// The stream tells so many events more.
+    /// The stream delivers this many events.
     Tell(usize),
     Break,
-    /// Other tabs hold as many streams as this browser may, so this one gives its stream up.
+    /// Other tabs hold the maximum number of streams, so this tab closes its own.
     Crowd,
     Write,
     End,
-    /// The turn waits for decisions.
+    /// The turn waits for approval.
     Pause,
-    /// Another tab asks, selects, goes on, or deletes.
+    /// Another tab sends, selects, continues or decides.
     Elsewhere(usize),
     Delete,
     Feed,
-    /// The feed's connection breaks and is there again, without what it had to tell.
+    /// The feed is interrupted and reconnects, and the events in between are lost.
     FeedBreaks,
 }
 
@@ -60,9 +63,12 @@ fn happening() -> impl Strategy<Value = Happening> {
     use Happening::*;
     prop_oneof![
         4 => Just(Send),
-        1 => (0..9_usize).prop_map(Edit),
+        2 => (0..9_usize).prop_map(BeginEdit),
+        2 => Just(WriteEdit),
+        2 => Just(Edit),
         1 => (0..4_usize).prop_map(Unqueue),
         1 => (0..4_usize).prop_map(EditQueued),
+        2 => Just(WriteQueued),
         2 => Just(ChangeQueued),
         2 => Just(SendNow),
         2 => (0..9_usize).prop_map(Regenerate),

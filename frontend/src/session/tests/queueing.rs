@@ -12,7 +12,7 @@ use crate::session::queue::{Due, MAX_QUEUED};
 fn busy() -> TestPage {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2")]);
     here
 }
@@ -44,10 +44,10 @@ fn what_is_sent_while_an_answer_is_written_goes_one_by_one_when_it_ends() {
     assert_eq!((message.content.as_str(), message.client_message_id.as_deref()), ("Q3", Some("id of Q3")));
     assert_eq!(here.state.phase(), Phase::Sending);
     assert_eq!(here.state.unsent(), "", "it is kept in the queue, and not twice");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3"), end(3, "A3")]);
     assert_eq!(sent(&here).unwrap().content, "Q4");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(4, "Q4"), end(4, "A4")]);
     assert_eq!((waiting(&here), here.state.phase()), (Vec::new(), Phase::Idle));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3", "Q4", "A4"]);
@@ -62,7 +62,7 @@ fn after_an_answer_that_did_not_end_well_it_waits_for_its_reader() {
     assert_eq!((waiting(&here), here.state.phase()), (vec!["Q3", "Q4"], Phase::Idle));
     here.act(Action::SendNow);
     assert_eq!(sent(&here).unwrap().content, "Q3");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3"), end(3, "A3")]);
     assert_eq!(sent(&here).unwrap().content, "Q4", "and then goes on by itself");
 }
@@ -74,8 +74,8 @@ fn what_could_not_be_sent_is_back_in_front_and_is_the_same_message_when_it_goes(
         here.send("Q3");
         here.send("Q4");
         here.events(vec![end(2, "A2")]);
-        here.answer(Answer::Opened(Err(error)));
-        here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+        here.answer(Response::Started(Err(error)));
+        here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
         assert_eq!((waiting(&here), here.state.phase()), (vec!["Q3", "Q4"], Phase::Idle));
         assert!(here.state.notice.is_some());
         here.act(Action::SendNow);
@@ -88,11 +88,11 @@ fn when_another_tab_was_quicker_it_waits_for_the_end_of_that_answer() {
     let mut here = busy();
     here.send("Q3");
     here.events(vec![end(2, "A2")]);
-    here.answer(Answer::Opened(Err(refused(409))));
+    here.answer(Response::Started(Err(refused(409))));
     assert_eq!((waiting(&here), here.state.notice.as_ref()), (vec!["Q3"], None));
     let other = [(1, "Q1", Complete), (2, "Q2", Complete), (5, "Other", Streaming)];
-    here.answer(Answer::Found(Ok(Some(conversation(&other)))));
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Loaded(Ok(Some(conversation(&other)))));
+    here.answer(Response::Joined(Ok(true)));
     here.events(vec![end(5, "A5")]);
     assert_eq!(sent(&here).unwrap().content, "Q3");
 }
@@ -102,9 +102,9 @@ fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
     let mut here = busy();
     here.send("Q3");
     here.events(vec![end(2, "A2")]);
-    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    here.answer(Response::Started(Err(ApiError::Unreachable)));
     let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
-    here.answer(Answer::Found(Ok(Some(conversation(&stored)))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&stored)))));
     assert_eq!((waiting(&here), here.state.notice.as_ref()), (Vec::new(), None));
     assert_eq!(here.state.draft, "");
 }
@@ -117,8 +117,8 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     let kept = here.state.queue.to_text();
     let mut again = TestPage::new(Place::Loading(HERE), "");
     again.state.restore_queue(Queue::from_text(&kept));
-    again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
-    again.answer(Answer::Joined(Ok(true)));
+    again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    again.answer(Response::Joined(Ok(true)));
     again.events(vec![end(2, "A2")]);
     assert_eq!(sent(&again).unwrap().client_message_id.as_deref(), Some("id of Q3"), "what ran goes on");
 
@@ -127,12 +127,12 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     let mut later = TestPage::new(Place::Loading(HERE), "");
     later.state.restore_queue(Queue::from_text(&kept));
     let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
-    later.answer(Answer::Found(Ok(Some(conversation(&stored)))));
+    later.answer(Response::Loaded(Ok(Some(conversation(&stored)))));
     assert_eq!(waiting(&later), ["Q4"]);
 
     let mut idle = TestPage::new(Place::Loading(HERE), "");
     idle.state.restore_queue(Queue::from_text(&kept));
-    idle.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    idle.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!((waiting(&idle), idle.state.phase()), (vec!["Q3", "Q4"], Phase::Idle), "what is over waits");
     assert_eq!(Queue::from_text("no JSON"), Queue::default());
 }
@@ -172,22 +172,22 @@ fn a_hidden_tab_looks_for_the_end_and_sends_what_waits() {
     here.send("Q3");
     here.tell(Input::Hidden(true));
     assert_eq!((here.waits_for().1, here.state.phase()), (Request::HiddenPause, Phase::Hidden));
-    here.answer(Answer::Second);
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    here.answer(Response::Tick);
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
     assert_eq!(here.state.phase(), Phase::Hidden);
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     assert_eq!(here.waits_for().1, Request::HiddenPause, "it still runs");
-    here.answer(Answer::Second);
-    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    here.answer(Response::Tick);
+    here.answer(Response::Loaded(Err(ApiError::Unreachable)));
     assert_eq!(here.waits_for().1, Request::HiddenPause);
-    here.answer(Answer::Second);
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    here.answer(Response::Tick);
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(sent(&here).unwrap().content, "Q3");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3")]);
     assert_eq!(here.waits_for().1, Request::HiddenPause, "and holds no connection for it");
     here.tell(Input::Hidden(false));
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_model_chosen_for_the_next_message_goes_with_that_one_alone() {
     here.send("Q4");
     here.events(vec![end(2, "A2")]);
     assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3"), end(3, "A3")]);
     assert_eq!(sent(&here).unwrap().model, None);
 }
@@ -210,9 +210,9 @@ fn a_message_that_could_not_be_sent_gives_its_model_back() {
     here.act(Action::ChooseNext(Some("GPT".to_owned())));
     here.send("Q2");
     assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
-    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    here.answer(Response::Started(Err(ApiError::Unreachable)));
     assert_eq!(here.state.next_model.as_deref(), Some("GPT"));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     here.act(Action::ChooseNext(None));
     here.act(Action::SendDraft("another id".to_owned()));
     let again = sent(&here).unwrap();
@@ -231,7 +231,7 @@ fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_whe
     here.events(vec![end(2, "A2")]);
     let message = sent(&here).unwrap();
     assert_eq!((message.content.as_str(), message.mode), ("Q3", AnswerMode::Plan));
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     let ChatEvent::MessageEnd(stopped) = ended(3, Stopped) else { unreachable!() };
     let stopped = MessageEnd { plan: Some(Plan::default()), ..stopped };
     here.events(vec![start(3, "Q3"), ChatEvent::MessageEnd(stopped)]);
@@ -247,11 +247,11 @@ fn only_the_next_message_is_planned() {
     here.act(Action::PlanFirst(true));
     here.send("Q2");
     assert_eq!((sent(&here).unwrap().mode, here.state.plans_first), (AnswerMode::Plan, false));
-    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    here.answer(Response::Started(Err(ApiError::Unreachable)));
     assert!(here.state.plans_first, "a message that is in its field again is still to be planned");
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     assert!(!here.state.plans_first, "it was stored after all");
-    here.answer(Answer::Joined(Ok(true)));
+    here.answer(Response::Joined(Ok(true)));
     here.events(vec![end(2, "A2")]);
     here.send("Thanks");
     assert_eq!(sent(&here).unwrap().mode, AnswerMode::React);

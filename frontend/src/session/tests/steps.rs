@@ -5,16 +5,16 @@ use tallybook_protocol::{
     Window,
 };
 
-use super::{super::input::Made, *};
+use super::{super::input::Creation, *};
 
 #[test]
 fn a_message_written_while_a_conversation_loads_goes_there() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, Window { limit: Some(50), .. })));
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, Window { limit: Some(50), .. })));
     here.send("For here");
     assert_eq!(here.state.phase(), Phase::Sending);
     assert_eq!(here.state.unstored.as_deref(), Some("For here"), "it is to be seen at once");
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     assert_eq!(message.content, "For here");
 }
@@ -24,7 +24,7 @@ fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
     here.act(Action::Write("and more".to_owned()));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
     assert_eq!(here.state.draft, "For here\nand more");
     assert_eq!((here.state.unstored.as_ref(), here.state.notice.is_some()), (None, true));
     assert!(matches!(here.waits_for().1, Request::Join(HERE, None)));
@@ -33,14 +33,14 @@ fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_
 #[test]
 fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_network() {
     let mut here = TestPage::new(Place::Loading(HERE), "A draft");
-    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    here.answer(Response::Loaded(Err(ApiError::Unreachable)));
     assert!(matches!(here.state.place, Place::Failed(HERE, _)));
-    here.answer(Answer::Second);
-    assert!(matches!(here.waits_for().1, Request::Find(..)), "after a pause");
-    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    here.answer(Response::Tick);
+    assert!(matches!(here.waits_for().1, Request::Load(..)), "after a pause");
+    here.answer(Response::Loaded(Err(ApiError::Unreachable)));
     here.tell(Input::Online);
-    assert!(matches!(here.waits_for().1, Request::Find(..)), "and without it");
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    assert!(matches!(here.waits_for().1, Request::Load(..)), "and without it");
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!((&here.state.place, here.texts()), (&Place::Open(HERE), vec!["Q1", "A1"]));
     assert_eq!(here.state.draft, "A draft");
 }
@@ -62,26 +62,26 @@ fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Stop);
-    assert!(here.state.stopping);
+    assert!(here.state.is_stopping());
     assert_eq!(here.stops(), 0, "there is nothing to stop yet");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     assert_eq!(here.stops(), 1);
     here.events(vec![start(2, "Q2"), delta("A")]);
-    assert!(here.state.stopping, "until the end is heard");
+    assert!(here.state.is_stopping(), "until the end is heard");
     here.events(vec![end(2, "A")]);
-    assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+    assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
 }
 
 #[test]
 fn stop_while_a_conversation_is_made_stops_its_first_turn() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
-    assert!(matches!(here.waits_for().1, Request::Make(_)));
+    assert!(matches!(here.waits_for().1, Request::Create(_)));
     here.act(Action::Stop);
     assert_eq!(here.stops(), 0, "there is nothing to stop yet");
-    here.answer(Answer::Made(Ok(Made::Taken(HERE))));
+    here.answer(Response::Created(Ok(Creation::Accepted(HERE))));
     assert_eq!(here.stops(), 1);
-    assert!(here.done.contains(&Effect::Became(HERE)));
+    assert!(here.done.contains(&Effect::ReportCreated(HERE)));
 }
 
 #[test]
@@ -89,27 +89,27 @@ fn stop_before_the_first_message_is_sent_gives_it_back() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.act(Action::Stop);
-    here.answer(Answer::Made(Ok(Made::Stopped)));
+    here.answer(Response::Created(Ok(Creation::Stopped)));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
-    assert!(here.state.place == Place::NewChat && !here.done.contains(&Effect::Became(HERE)));
+    assert!(here.state.place == Place::NewChat && !here.done.contains(&Effect::ReportCreated(HERE)));
 }
 
 #[test]
 fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
-    here.answer(Answer::Made(Err(refused(400))));
+    here.answer(Response::Created(Err(refused(400))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
     assert!(here.state.place == Place::NewChat && here.state.notice.is_some());
-    assert!(!here.done.contains(&Effect::Became(HERE)));
+    assert!(!here.done.contains(&Effect::ReportCreated(HERE)));
 }
 
 #[test]
 fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
-    here.answer(Answer::Made(Ok(Made::Unknown(HERE))));
-    assert!(here.done.contains(&Effect::Became(HERE)));
+    here.answer(Response::Created(Ok(Creation::Unknown(HERE))));
+    assert!(here.done.contains(&Effect::ReportCreated(HERE)));
     assert!(matches!(here.waits_for().1, Request::Send(uuid, message) if uuid == HERE && message.content == "Q1"));
 }
 
@@ -118,14 +118,14 @@ fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
     for (outcome, says) in [(refused(409), false), (ApiError::Unreachable, true)] {
         let mut here = TestPage::open("Q1");
         here.send("Q2");
-        here.answer(Answer::Opened(Ok(())));
+        here.answer(Response::Started(Ok(())));
         here.act(Action::Stop);
-        let ticket = here.state.stop_ticket;
+        let ticket = here.stop_ticket();
         here.tell(Input::Stopped(ticket, Err(outcome)));
-        assert_eq!((here.state.stopping, here.state.notice.is_some()), (false, says));
+        assert_eq!((here.state.is_stopping(), here.state.notice.is_some()), (false, says));
         here.act(Action::Stop);
         here.tell(Input::Stopped(ticket, Err(ApiError::Unreachable)));
-        assert!(here.state.stopping, "what comes of the first says nothing of the second");
+        assert!(here.state.is_stopping(), "what comes of the first says nothing of the second");
     }
 }
 
@@ -134,13 +134,13 @@ fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_
     let failed = |here: &TestPage| here.state.notice.as_deref() == Some(Language::English.stop_failed());
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.act(Action::Stop);
-    here.tell(Input::Stopped(here.state.stop_ticket, Err(ApiError::Unreachable)));
+    here.tell(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
     assert!(failed(&here));
     here.act(Action::Stop);
     assert!(!failed(&here));
-    here.tell(Input::Stopped(here.state.stop_ticket, Err(ApiError::Unreachable)));
+    here.tell(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
     assert!(failed(&here));
     here.events(vec![start(2, "Q2"), end(2, "A")]);
     assert_eq!((here.state.phase(), here.state.notice.clone()), (Phase::Idle, None));
@@ -150,29 +150,29 @@ fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_
 fn a_stale_read_takes_back_nothing() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
-    let (stale, Request::Find(..)) = here.waits_for() else { panic!("it looks") };
+    let (stale, Request::Load(..)) = here.waits_for() else { panic!("it looks") };
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A"), end(2, "A2")]);
-    here.tell(Input::Answer(stale, Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
+    here.tell(Input::Response(stale, Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"]);
-    assert!(matches!(here.waits_for().1, Request::Find(..)), "what was to be looked at is looked at now");
+    assert!(matches!(here.waits_for().1, Request::Load(..)), "what was to be looked at is looked at now");
 }
 
 #[test]
 fn a_turn_has_one_reader() {
     let mut here = TestPage::open("Q1");
     here.tell(news(FeedKind::TurnStarted));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     let (first, Request::Join(..)) = here.waits_for() else { panic!("it follows") };
-    here.tell(Input::Answer(first, Answer::Joined(Ok(true))));
+    here.tell(Input::Response(first, Response::Joined(Ok(true))));
     let before = here.done.len();
     here.tell(news(FeedKind::TurnStarted));
     here.tell(Input::News(News::Missed));
     here.tell(Input::Hidden(false));
-    assert!(here.done[before..].iter().all(|effect| !matches!(effect, Effect::Read(..))), "it is being read");
+    assert!(here.done[before..].iter().all(|effect| !matches!(effect, Effect::Perform(..))), "it is being read");
     here.tell(Input::Hidden(true));
-    here.tell(Input::Answer(first, Answer::Events(vec![(None, delta("late"))])));
+    here.tell(Input::Response(first, Response::Events(vec![(None, delta("late"))])));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"], "the reader that was let go is heard no more");
 }
 
@@ -180,22 +180,22 @@ fn a_turn_has_one_reader() {
 fn a_turn_without_a_stream_is_polled_until_it_ends() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
-    here.answer(Answer::Crowded);
+    here.answer(Response::Started(Ok(())));
+    here.answer(Response::Crowded);
     assert_eq!((here.waits_for().1, here.state.phase()), (Request::CrowdedPause, Phase::Sending));
-    here.answer(Answer::Second);
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    here.answer(Response::Tick);
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     assert_eq!((here.texts(), here.state.unstored.as_ref()), (vec!["Q1", "A1", "Q2", "A2"], None));
     assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "a stream may be free by now");
-    here.answer(Answer::Crowded);
+    here.answer(Response::Crowded);
     assert_eq!((here.waits_for().1, here.state.phase()), (Request::CrowdedPause, Phase::Following));
     here.act(Action::Stop);
     assert_eq!(here.stops(), 1, "a request needs no stream");
     here.tell(news(FeedKind::TurnEnded));
-    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "the end shows at once");
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
-    assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+    assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "the end shows at once");
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
 }
 
 #[test]
@@ -203,14 +203,14 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let few = Window { limit: Some(2), from: Some(MessageId(11)), before: None };
-    assert_eq!(here.waits_for().1, Request::Find(HERE, few));
+    assert_eq!(here.waits_for().1, Request::Load(HERE, few));
     // Another branch is shown by now, which has nothing to do with what is here.
     let mut other = conversation(&[(5, "Q5", Complete)]);
     other.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
-    here.answer(Answer::Found(Ok(Some(other))));
-    let Request::Find(HERE, window) = here.waits_for().1 else { panic!("it reads all that it shows") };
+    here.answer(Response::Loaded(Ok(Some(other))));
+    let Request::Load(HERE, window) = here.waits_for().1 else { panic!("it reads all that it shows") };
     assert_eq!((window.limit, window.from), (Some(50), Some(MessageId(10))));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(4, "Q4", Complete), (5, "Q5", Complete)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(4, "Q4", Complete), (5, "Q5", Complete)])))));
     assert_eq!(here.texts(), ["Q4", "A4", "Q5", "A5"]);
 }
 
@@ -218,12 +218,12 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
 fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A")]);
     here.tell(Input::News(News::Missed));
     here.events(vec![end(2, "A2")]);
     let few = Window { limit: Some(2), from: Some(MessageId(21)), before: None };
-    assert_eq!(here.waits_for().1, Request::Find(HERE, few));
+    assert_eq!(here.waits_for().1, Request::Load(HERE, few));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     let mut here = TestPage::opened(open);
     here.draw_all();
     here.tell(news(FeedKind::BranchSelected));
-    let (_, Request::Find(_, window)) = here.waits_for() else { panic!("it looks") };
+    let (_, Request::Load(_, window)) = here.waits_for() else { panic!("it looks") };
     assert_eq!(window.from, Some(MessageId(10)), "from the first message that is here");
 }
 
@@ -243,12 +243,12 @@ fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
     here.tell(Input::News(News::Missed));
     let mut cut = conversation(&[(5, "Q5", Complete)]);
     cut.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
-    here.answer(Answer::Found(Ok(Some(cut.clone()))));
+    here.answer(Response::Loaded(Ok(Some(cut.clone()))));
     assert_eq!(
         here.waits_for().1,
-        Request::Find(HERE, Window { limit: Some(50), from: Some(MessageId(10)), before: None })
+        Request::Load(HERE, Window { limit: Some(50), from: Some(MessageId(10)), before: None })
     );
-    here.answer(Answer::Found(Ok(Some(cut))));
+    here.answer(Response::Loaded(Ok(Some(cut))));
     assert_eq!(here.texts(), ["Q5", "A5"]);
     here.act(Action::LoadEarlier);
     let Some(&Effect::LoadEarlier(ticket, HERE, MessageId(50), _)) = here.done.last() else {
@@ -264,11 +264,11 @@ fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Write("Q3".to_owned()));
-    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    here.answer(Response::Started(Err(ApiError::Unreachable)));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2\nQ3", Phase::Idle));
     assert!(here.state.notice.is_some());
     // Whether it was stored all the same is looked up.
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!(here.state.draft, "Q2\nQ3");
     here.act(Action::Write("Q2".to_owned()));
     here.act(Action::SendDraft("another".to_owned()));
@@ -280,8 +280,8 @@ fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
 fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
-    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    here.answer(Response::Started(Err(ApiError::Unreachable)));
+    here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     assert_eq!((here.state.draft.as_str(), here.state.notice.as_ref()), ("", None));
     assert_eq!(here.state.phase(), Phase::Following);
 }
@@ -291,9 +291,9 @@ fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
     for back in [Input::Online, Input::News(News::Missed)] {
         let mut here = TestPage::open("Q1");
         here.send("Q2");
-        here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+        here.answer(Response::Started(Err(ApiError::Unreachable)));
         assert_eq!(here.state.notice.as_deref(), Some(Language::English.unreachable()));
-        here.answer(Answer::Found(Err(ApiError::Unreachable)));
+        here.answer(Response::Loaded(Err(ApiError::Unreachable)));
         here.tell(back);
         assert_eq!((here.state.notice.as_ref(), here.state.draft.as_str()), (None, "Q2"));
     }
@@ -341,7 +341,7 @@ fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
     here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::shown::Step::Newer));
     here.send("Below which?");
     assert!(matches!(here.waits_for().1, Request::Select(..)), "it waits");
-    here.answer(Answer::Selected(Ok(conversation(&[(2, "Q1", Complete)]))));
+    here.answer(Response::Selected(Ok(conversation(&[(2, "Q1", Complete)]))));
     assert!(matches!(here.waits_for().1, Request::Send(..)));
 }
 
@@ -349,13 +349,13 @@ fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
 fn who_presses_retry_waits_no_longer() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2")]);
-    for again in [Input::Reader(Action::Retry), Input::Online] {
-        if here.state.reader == Reader::Joining {
-            here.answer(Answer::Joined(Ok(true)));
+    for again in [Input::User(Action::Retry), Input::Online] {
+        if here.state.connection == Connection::Joining {
+            here.answer(Response::Joined(Ok(true)));
         }
-        here.answer(Answer::Broke);
+        here.answer(Response::Interrupted);
         assert!(matches!(here.state.phase(), Phase::Reconnecting(_)));
         here.tell(again);
         assert!(matches!(here.waits_for().1, Request::Join(HERE, Some(_))));
@@ -369,9 +369,9 @@ fn what_is_written_is_kept_until_it_is_stored() {
     here.act(Action::Write("and more".to_owned()));
     assert_eq!(here.state.unsent(), "Q2\nand more");
     let mut again = here.reloaded();
-    here.answer(Answer::Opened(Ok(())));
+    here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2")]);
     assert_eq!(here.state.unsent(), "and more");
-    again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
 }

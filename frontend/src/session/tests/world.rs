@@ -11,7 +11,7 @@ use tallybook_protocol::{
 use super::{interleavings::Happening, screen::Screen, server::Server, *};
 use crate::{
     session::{
-        input::Made,
+        input::Creation,
         shown::{Edited, Step},
     },
     transcript::Entry,
@@ -61,7 +61,7 @@ impl World {
             queued: BTreeMap::new(),
             screen: Screen::default(),
         };
-        world.tell(Input::Alive);
+        world.tell(Input::Ready);
         world
     }
 
@@ -69,15 +69,15 @@ impl World {
         let was_gone = self.page.state.place == Place::Deleted;
         for effect in self.page.tell(input).to_vec() {
             match effect {
-                Effect::Read(..) | Effect::LetGo | Effect::Stop(..) | Effect::LoadEarlier(..) if was_gone => {
+                Effect::Perform(..) | Effect::Abort | Effect::Stop(..) | Effect::LoadEarlier(..) if was_gone => {
                     panic!("{effect:?} for a conversation that is gone");
                 }
                 // What was waited for may arrive all the same.
-                Effect::Read(..) => {
+                Effect::Perform(..) => {
                     self.stream = None;
                     self.under_way.push(UnderWay::Request(effect));
                 }
-                Effect::LetGo => self.stream = None,
+                Effect::Abort => self.stream = None,
                 Effect::Stop(..) | Effect::LoadEarlier(..) => self.under_way.push(UnderWay::Request(effect)),
                 Effect::DrawEarlier(ticket) => {
                     self.screen.draw(&self.page.state.transcript);
@@ -100,10 +100,19 @@ impl World {
         for typed in &self.typed {
             let is_stored = self.server.messages.iter().any(|message| message.text.contains(typed));
             let queued = state.queue.messages.iter().map(|queued| queued.text.as_str());
-            let is_here = queued.chain([state.draft.as_str(), unstored, edited]).any(|text| text.contains(typed));
+            let edited_queued = state.queue.edited_text.as_deref().unwrap_or_default();
+            let fields = [state.draft.as_str(), unstored, edited, edited_queued];
+            let is_here = queued.chain(fields).any(|text| text.contains(typed));
             assert!(is_stored || is_here, "{typed} is lost: {state:?}");
         }
-        assert!(!state.stopping || state.phase() != Phase::Idle, "it stops what does not run");
+        assert!(!state.is_stopping() || state.phase() != Phase::Idle, "it stops what does not run");
+    }
+
+    /// Returns the text that was typed for the queued message `id`, or for any; empty if that is not being edited.
+    fn edited_queued_text(&self, id: Option<&String>) -> String {
+        let queue = &self.page.state.queue;
+        let is_meant = id.is_none() || queue.edited.as_ref() == id;
+        queue.edited_text.clone().filter(|_| is_meant).unwrap_or_default()
     }
 
     fn queued_id(&self, which: usize) -> Option<String> {
@@ -124,9 +133,9 @@ impl World {
         Some((entry.id, entry.siblings.clone()))
     }
 
-    fn end_stream(&mut self, answer: Answer) {
+    fn end_stream(&mut self, response: Response) {
         if let Some(stream) = self.stream.take() {
-            self.tell(Input::Answer(stream.ticket, answer));
+            self.tell(Input::Response(stream.ticket, response));
         }
     }
 
@@ -135,70 +144,91 @@ impl World {
             Happening::Send => {
                 let text = self.type_text();
                 let draft = super::super::state::joined(&self.page.state.draft, &text);
-                self.tell(Input::Reader(Action::Write(draft)));
-                self.tell(Input::Reader(Action::SendDraft(text)));
+                self.tell(Input::User(Action::Write(draft)));
+                self.tell(Input::User(Action::SendDraft(text)));
                 let queued = self.page.state.queue.messages.iter();
                 self.queued.extend(queued.map(|queued| (queued.id.clone(), queued.text.clone())));
             }
             Happening::Unqueue(which) => {
                 let Some(id) = self.queued_id(which) else { return };
                 let before = self.page.state.queue.messages.clone();
-                // Given up by whoever takes it out.
+                // The user gives this text up.
                 let text = before.iter().find(|queued| queued.id == id).map(|queued| queued.text.clone());
-                let text = text.unwrap_or_default();
+                let text = text.unwrap_or_default() + &self.edited_queued_text(Some(&id));
                 let typed = std::mem::take(&mut self.typed);
-                self.tell(Input::Reader(Action::Unqueue(id)));
+                self.tell(Input::User(Action::Unqueue(id)));
                 let is_out = self.page.state.queue.messages.len() < before.len();
                 self.typed = typed.into_iter().filter(|typed| !is_out || !text.contains(typed.as_str())).collect();
                 self.check();
             }
             Happening::EditQueued(which) => {
                 let id = self.queued_id(which);
-                self.tell(Input::Reader(Action::EditQueued(id)));
+                // The user gives up what was typed for another message.
+                let text = self.edited_queued_text(None);
+                let kept: Vec<_> = self.page.state.queue.messages.iter().map(|queued| queued.text.clone()).collect();
+                let is_kept = |typed: &String| !text.contains(typed) || kept.iter().any(|text| text.contains(typed));
+                self.typed.retain(is_kept);
+                self.tell(Input::User(Action::EditQueued(id)));
+            }
+            Happening::WriteQueued => {
+                let queue = &self.page.state.queue;
+                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
+                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
+                    return;
+                };
+                let typed = self.type_text();
+                self.tell(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
             }
             Happening::ChangeQueued => {
                 let queue = &self.page.state.queue;
                 let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
-                let Some(text) = edited.map(|edited| format!("{} and more", edited.text)) else { return };
+                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
+                    return;
+                };
                 self.queued.insert(text.clone(), text.clone());
-                self.tell(Input::Reader(Action::ChangeQueued(text.clone(), text)));
+                self.tell(Input::User(Action::ChangeQueued(text.clone(), text)));
             }
-            Happening::SendNow => self.tell(Input::Reader(Action::SendNow)),
-            Happening::Edit(which) => {
-                let Some((id, _)) = self.entry(which, Role::User) else { return };
-                // As the page does, which offers it at rest alone; and what stands in an open field is not given up.
-                if self.page.state.phase() == Phase::Idle
-                    && self.page.state.edited.is_none()
-                    && self.page.state.at_rest().is_some()
-                {
-                    let text = self.type_text();
-                    self.page.state.edited = Some(Edited { id, text: text.clone(), is_changed: true });
-                    self.tell(Input::Reader(Action::Edit(id, text.clone(), text)));
+            Happening::SendNow => self.tell(Input::User(Action::SendNow)),
+            Happening::BeginEdit(which) => {
+                // The page offers to edit only when no turn runs, and one question at a time.
+                let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
+                let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
+                let text = self.page.state.transcript.find(id).map(|entry| entry.text.clone()).unwrap_or_default();
+                self.tell(Input::User(Action::BeginEdit(Some(Edited { id, text, is_changed: false }))));
+            }
+            Happening::WriteEdit => {
+                let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
+                let typed = self.type_text();
+                self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
+            }
+            Happening::Edit => {
+                if let Some(Edited { id, text, is_changed: true }) = self.page.state.edited.clone() {
+                    self.tell(Input::User(Action::Edit(id, text.clone(), text)));
                 }
             }
             Happening::Regenerate(which) => {
                 if let Some((id, _)) = self.entry(which, Role::Assistant) {
-                    self.tell(Input::Reader(Action::Regenerate(id)));
+                    self.tell(Input::User(Action::Regenerate(id)));
                 }
             }
             Happening::Step(which, newer) => {
                 let role = if which % 2 == 0 { Role::User } else { Role::Assistant };
                 if let Some((id, siblings)) = self.entry(which / 2, role) {
                     let step = if newer { Step::Newer } else { Step::Older };
-                    self.tell(Input::Reader(Action::Step(id, siblings, step)));
+                    self.tell(Input::User(Action::Step(id, siblings, step)));
                 }
             }
-            Happening::Continue => self.tell(Input::Reader(Action::Continue)),
+            Happening::Continue => self.tell(Input::User(Action::Continue)),
             Happening::Decide(which) => {
                 let waiting = self.page.state.transcript.awaiting().into_iter().flat_map(Entry::calls);
                 let waiting: Vec<_> = waiting.filter(|call| call.awaits_decision()).map(|call| call.id).collect();
                 let chosen = if which == 2 { waiting } else { waiting.into_iter().skip(which).take(1).collect() };
-                self.tell(Input::Reader(Action::Decide(chosen.into_iter().map(deciding::decision).collect())));
+                self.tell(Input::User(Action::Decide(chosen.into_iter().map(deciding::decision).collect())));
             }
-            Happening::Stop => self.tell(Input::Reader(Action::Stop)),
-            Happening::Earlier => self.tell(Input::Reader(Action::LoadEarlier)),
+            Happening::Stop => self.tell(Input::User(Action::Stop)),
+            Happening::Earlier => self.tell(Input::User(Action::LoadEarlier)),
             Happening::GoTo(which) => self.go_to(which),
-            Happening::Retry => self.tell(Input::Reader(Action::Retry)),
+            Happening::Retry => self.tell(Input::User(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
             Happening::Leaving(is_leaving) => self.tell(Input::Leaving(is_leaving)),
             Happening::Online => self.tell(Input::Online),
@@ -207,8 +237,8 @@ impl World {
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
             Happening::Tell(count) => self.tell_stream(count),
-            Happening::Break => self.end_stream(Answer::Broke),
-            Happening::Crowd => self.end_stream(Answer::Crowded),
+            Happening::Break => self.end_stream(Response::Interrupted),
+            Happening::Crowd => self.end_stream(Response::Crowded),
             Happening::Write => self.server.write(),
             Happening::End => {
                 let _ = self.server.end(Complete);
@@ -234,7 +264,7 @@ impl World {
     fn go_to(&mut self, which: usize) {
         let Some(at) = which.checked_rem(self.server.messages.len()) else { return };
         let goal = going::goal(self.server.messages[at].id);
-        self.tell(Input::Reader(Action::GoTo(goal)));
+        self.tell(Input::User(Action::GoTo(goal)));
     }
 
     fn elsewhere(&mut self, what: usize) {
@@ -284,19 +314,23 @@ impl World {
                 let window = Window { limit: Some(50), before: Some(first), from };
                 Input::Earlier(ticket, first, Box::new(Ok(server.conversation(window))))
             }
-            Effect::Read(ticket, request) => {
+            Effect::Perform(ticket, request) => {
                 let open = |opened: Result<(), ApiError>, server: &Server| {
                     let stream = Stream { ticket, turn: server.turn, told: 0, first: None };
                     let stream = opened.is_ok().then_some(stream);
-                    (Answer::Opened(opened), stream)
+                    (Response::Started(opened), stream)
                 };
                 let (answer, opened) = match request {
-                    Request::Make(_) if self.page.state.is_stop_wanted => (Answer::Made(Ok(Made::Stopped)), None),
-                    Request::Make(message) => {
+                    Request::Create(_) if self.page.state.is_stop_wanted() => {
+                        (Response::Created(Ok(Creation::Stopped)), None)
+                    }
+                    Request::Create(message) => {
                         server.make();
                         match open(server.send(&message), server) {
-                            (Answer::Opened(Ok(())), stream) => (Answer::Made(Ok(Made::Taken(HERE))), stream),
-                            (Answer::Opened(Err(error)), _) => (Answer::Made(Err(error)), None),
+                            (Response::Started(Ok(())), stream) => {
+                                (Response::Created(Ok(Creation::Accepted(HERE))), stream)
+                            }
+                            (Response::Started(Err(error)), _) => (Response::Created(Err(error)), None),
                             other => other,
                         }
                     }
@@ -304,27 +338,27 @@ impl World {
                     Request::Regenerate(_, MessageId(id), _) => open(server.regenerate(id), server),
                     Request::Continue(_) => open(server.continue_turn(), server),
                     Request::Decide(_, decisions) => match server.decide(&decisions) {
-                        Ok(false) => (Answer::Noted, None),
+                        Ok(false) => (Response::DecisionsStored, None),
                         Ok(true) => open(Ok(()), server),
                         Err(error) => open(Err(error), server),
                     },
                     Request::Select(_, MessageId(id), window) => {
                         let selected = server.select(id).and_then(|()| server.conversation(window).ok_or(refused(404)));
-                        (Answer::Selected(selected), None)
+                        (Response::Selected(selected), None)
                     }
-                    Request::Find(_, window) => (Answer::Found(Ok(server.conversation(window))), None),
+                    Request::Load(_, window) => (Response::Loaded(Ok(server.conversation(window))), None),
                     Request::Join(_, _) => match server.join() {
-                        Ok(None) => (Answer::Joined(Ok(false)), None),
+                        Ok(None) => (Response::Joined(Ok(false)), None),
                         Ok(first) => {
                             let stream = Stream { ticket, turn: server.turn, told: server.told_so_far(), first };
-                            (Answer::Joined(Ok(true)), Some(stream))
+                            (Response::Joined(Ok(true)), Some(stream))
                         }
-                        Err(error) => (Answer::Joined(Err(error)), None),
+                        Err(error) => (Response::Joined(Err(error)), None),
                     },
-                    Request::Second | Request::CrowdedPause | Request::HiddenPause => (Answer::Second, None),
+                    Request::Tick | Request::CrowdedPause | Request::HiddenPause => (Response::Tick, None),
                 };
                 stream = opened;
-                Input::Answer(ticket, answer)
+                Input::Response(ticket, answer)
             }
             _ => return,
         };
@@ -342,31 +376,31 @@ impl World {
             | UnderWay::Answer(Input::Earlier(ticket, first, _), _) => {
                 Input::Earlier(ticket, first, Box::new(Err(ApiError::Unreachable)))
             }
-            UnderWay::Request(Effect::Read(ticket, request)) => {
+            UnderWay::Request(Effect::Perform(ticket, request)) => {
                 let answer = match request {
-                    Request::Make(_) => Answer::Made(Err(ApiError::Unreachable)),
+                    Request::Create(_) => Response::Created(Err(ApiError::Unreachable)),
                     Request::Send(..) | Request::Regenerate(..) | Request::Continue(_) | Request::Decide(..) => {
-                        Answer::Opened(Err(ApiError::Unreachable))
+                        Response::Started(Err(ApiError::Unreachable))
                     }
-                    Request::Select(..) => Answer::Selected(Err(ApiError::Unreachable)),
-                    Request::Find(..) => Answer::Found(Err(ApiError::Unreachable)),
-                    Request::Join(..) => Answer::Joined(Err(ApiError::Unreachable)),
-                    Request::Second | Request::CrowdedPause | Request::HiddenPause => Answer::Second,
+                    Request::Select(..) => Response::Selected(Err(ApiError::Unreachable)),
+                    Request::Load(..) => Response::Loaded(Err(ApiError::Unreachable)),
+                    Request::Join(..) => Response::Joined(Err(ApiError::Unreachable)),
+                    Request::Tick | Request::CrowdedPause | Request::HiddenPause => Response::Tick,
                 };
-                Input::Answer(ticket, answer)
+                Input::Response(ticket, answer)
             }
-            UnderWay::Answer(Input::Answer(ticket, answer), _) => {
+            UnderWay::Answer(Input::Response(ticket, answer), _) => {
                 let answer = match answer {
-                    Answer::Made(Ok(Made::Stopped)) => Answer::Made(Ok(Made::Stopped)),
+                    Response::Created(Ok(Creation::Stopped)) => Response::Created(Ok(Creation::Stopped)),
                     // That it was made was heard, and then nothing of the message.
-                    Answer::Made(_) => Answer::Made(Ok(Made::Unknown(HERE))),
-                    Answer::Opened(_) => Answer::Opened(Err(ApiError::Unreachable)),
-                    Answer::Joined(_) => Answer::Joined(Err(ApiError::Unreachable)),
-                    Answer::Found(_) => Answer::Found(Err(ApiError::Unreachable)),
-                    Answer::Selected(_) => Answer::Selected(Err(ApiError::Unreachable)),
+                    Response::Created(_) => Response::Created(Ok(Creation::Unknown(HERE))),
+                    Response::Started(_) => Response::Started(Err(ApiError::Unreachable)),
+                    Response::Joined(_) => Response::Joined(Err(ApiError::Unreachable)),
+                    Response::Loaded(_) => Response::Loaded(Err(ApiError::Unreachable)),
+                    Response::Selected(_) => Response::Selected(Err(ApiError::Unreachable)),
                     other => other,
                 };
-                Input::Answer(ticket, answer)
+                Input::Response(ticket, answer)
             }
             // Not of the network.
             other => return self.under_way.push(other),
@@ -381,7 +415,7 @@ impl World {
         let UnderWay::Answer(input, stream) = self.under_way.remove(at) else { return };
         self.tell(input);
         // One that is no longer waited for is let go with its stream.
-        if let Some(stream) = stream.filter(|stream| stream.ticket == self.page.state.reader_ticket) {
+        if let Some(stream) = stream.filter(|stream| stream.ticket == self.page.state.connection_ticket) {
             self.stream = Some(stream);
         }
     }
@@ -405,7 +439,7 @@ impl World {
         let ticket = stream.ticket;
         self.stream = Some(stream);
         let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
-        self.tell(Input::Answer(ticket, Answer::Events(events)));
+        self.tell(Input::Response(ticket, Response::Events(events)));
     }
 
     /// Lets everything come to rest: nothing is lost any more, and whoever is late is waited for.
@@ -436,7 +470,7 @@ impl World {
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
-        assert_eq!(state.goal, None, "whoever goes somewhere is there, or is told why not");
+        assert_eq!(state.link, None, "whoever goes somewhere is there, or is told why not");
         // What waits goes on by itself, or says that it does not.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));
         assert!(

@@ -1,0 +1,169 @@
+//! The connection of a session to its conversation: at most one request, stream or pause at a time, so that no turn is
+//! read twice. What a session can wait for, and what comes after it:
+//!
+//! | State | Event | Next state |
+//! |---|---|---|
+//! | any that is free | the user sends the first message | `Creating` |
+//! | any that is free | the user sends, edits, regenerates, continues or decides | `Starting` |
+//! | any that is free | the user selects another version, or goes to one | `Selecting` |
+//! | `Idle` | the feed reports a change | `Refetching`, to check |
+//! | `Creating` | the server accepted the message | `Streaming` |
+//! | `Creating` | it is unknown whether it did | `Starting` with the same message |
+//! | `Starting` | the server accepted the request | `Streaming` |
+//! | `Starting` | decisions are stored, and other calls still wait | `Refetching`, to follow |
+//! | `Creating`, `Starting` | refused or unreachable | `Idle`, then `Refetching` |
+//! | `Refetching`, `Selecting` | the conversation has a running turn | `Joining` |
+//! | `Refetching`, `Selecting` | it has none | `Idle` |
+//! | `Refetching` to check | failed | `Idle`; the next event of the feed repeats it |
+//! | `Refetching` to follow | failed | `Backoff` |
+//! | `Refetching` to poll | failed | `Hidden` |
+//! | `Joining` | joined; no turn runs any more; failed | `Streaming`; `Refetching`; `Backoff` |
+//! | `Streaming` | the turn ended | `Idle` |
+//! | `Streaming` | interrupted, or events are missing | `Backoff` |
+//! | `Streaming` | an event of an unknown turn | `Refetching`, to follow |
+//! | `Joining`, `Streaming` | the tabs of this browser hold too many streams | `Crowded` |
+//! | `Backoff` | the pause is over | `Joining`, or `Refetching` of a conversation that was never loaded |
+//! | `Crowded`, `Hidden` | the pause is over | `Refetching`, to follow or to poll |
+//! | any that follows a turn | the tab is hidden | `Hidden` |
+//! | any | the conversation was deleted | `Idle` |
+
+use std::sync::Arc;
+
+use tallybook_protocol::{MessageId, NewMessage};
+
+use super::shown::Step;
+use crate::transcript::Entry;
+
+/// Identifies a request. Only the result of the latest request of its kind is used; late results of older ones are
+/// ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub(super) u64);
+
+/// What the session waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Connection {
+    /// Nothing.
+    Idle,
+    /// The conversation is being created with its first message.
+    Creating(NewMessage),
+    /// The server was asked to start or resume a turn and has not responded yet.
+    Starting(Starting),
+    /// The stored conversation is being loaded.
+    Refetching(Refetch),
+    /// Another version is being selected: from its neighbor (`step`), or to go to a message.
+    Selecting { wanted: MessageId, step: Option<Step> },
+    /// The turn's stream is being opened.
+    Joining,
+    /// The turn's events are arriving.
+    Streaming,
+    /// The next attempt is in this many seconds.
+    Backoff(u64),
+    /// A turn runs, but the tabs of this browser already hold the maximum number of streams. The turn is polled.
+    Crowded,
+    /// A turn runs, but the tab is hidden. The turn is polled.
+    Hidden,
+}
+
+/// A request that starts or resumes a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Starting {
+    /// Send a message. If it is another version of a message, `cut` holds the entries that are hidden meanwhile.
+    Message { message: NewMessage, cut: Vec<Arc<Entry>> },
+    /// Regenerate an answer. `cut` holds the entries that are hidden meanwhile.
+    Regenerate { cut: Vec<Arc<Entry>> },
+    /// Continue an answer that ended early.
+    Continue,
+    /// Send decisions, after which the turn may resume.
+    Decide,
+}
+
+/// A request for the stored conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refetch {
+    pub(super) why: RefetchReason,
+    pub(super) scope: Scope,
+}
+
+/// Why the stored conversation is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefetchReason {
+    /// To see whether something changed. No turn is known to run, so a failure is not reported.
+    Check,
+    /// To find the state of a turn, or because the conversation is opened. A failure is retried, and shown.
+    Follow,
+    /// As `Follow`, from a hidden tab. A failure is retried with the next poll.
+    Poll,
+}
+
+/// How much of a conversation is loaded, or may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scope {
+    /// The last message known here and those after it.
+    Newest,
+    /// All messages that are loaded here: an earlier one may have another version now.
+    All,
+}
+
+impl Refetch {
+    /// Loads a conversation for the first time.
+    pub(super) const FIRST: Self = Self { why: RefetchReason::Follow, scope: Scope::All };
+
+    /// Returns `true` if nothing is known to run, so that the session counts as idle meanwhile.
+    pub(super) fn is_check(self) -> bool {
+        self.why == RefetchReason::Check
+    }
+}
+
+impl Connection {
+    /// Returns `true` if the user can start something: nothing is awaited, or only a check.
+    pub(super) fn is_free(&self) -> bool {
+        match self {
+            Self::Idle => true,
+            Self::Refetching(refetch) => refetch.is_check(),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` while a message, or another request for a turn, is on its way to the server.
+    pub(super) fn is_starting(&self) -> bool {
+        matches!(self, Self::Creating(_) | Self::Starting(_))
+    }
+
+    /// Returns `true` while a turn is followed, or about to be.
+    pub(super) fn follows_turn(&self) -> bool {
+        matches!(self, Self::Starting(_) | Self::Joining | Self::Streaming | Self::Crowded | Self::Backoff(_))
+    }
+}
+
+/// Position in the stream of a turn, and the failed attempts to read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StreamPosition {
+    /// ID of the last event. The stream is joined after it.
+    pub(super) last_event: Option<String>,
+    /// Number of attempts that failed in a row.
+    pub(super) attempt: u32,
+    /// The answer of an unknown turn for which the conversation was loaded again. It is loaded once for each such answer.
+    pub(super) refetched_for: Option<MessageId>,
+}
+
+/// Whether the user pressed Stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stop {
+    #[default]
+    No,
+    /// The request is sent as soon as the turn runs.
+    Wanted,
+    /// The server was asked to stop the turn.
+    Requested(Ticket),
+}
+
+/// The scopes that were already searched for the message that the user wants to go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkStage {
+    /// The loaded messages.
+    Loaded,
+    /// The earlier messages of this branch.
+    Earlier,
+    /// All branches.
+    Everywhere,
+}

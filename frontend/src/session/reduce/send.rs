@@ -1,0 +1,375 @@
+//! Sending: messages, edited questions, and the queue of messages that wait for the end of an answer. Whatever cannot be
+//! sent returns to the field where it was typed.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{AnswerMode, MessageId, NewMessage};
+use uuid::Uuid;
+
+use super::super::{
+    connection::{Connection, Scope, Starting},
+    effect::{Effect, Request},
+    input::Creation,
+    queue::{MAX_QUEUED, Queue, Queued},
+    shown::{Phase, Place},
+    state::{State, joined},
+    storage::Elsewhere,
+    unsent::Sent,
+};
+use crate::{api::ApiError, transcript::Entry};
+
+/// Sending a message.
+impl State {
+    /// Sends the text of the message field, or queues it while an answer is being written. If neither is possible, the
+    /// text stays in the field.
+    pub(super) fn send_draft(&mut self, id: String, out: &mut Vec<Effect>) {
+        let draft = std::mem::take(&mut self.draft);
+        let is_taken = match self.phase() {
+            Phase::Idle => self.post(&draft, None, id, out),
+            _ => self.enqueue(&draft, id),
+        };
+        if !is_taken {
+            self.draft = draft;
+        }
+    }
+
+    /// Sends a text as a message, or as another version of `edit_of`. Returns `false` if that is not possible: while a
+    /// turn runs, if the text is blank, or if this place accepts no messages.
+    pub(super) fn post(
+        &mut self,
+        content: &str,
+        edit_of: Option<MessageId>,
+        id: String,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let content = content.trim();
+        if content.is_empty() || self.phase() != Phase::Idle || !self.takes_messages() {
+            return false;
+        }
+        if edit_of.is_some() {
+            self.edited = None;
+        }
+        self.queue.hold_back();
+        let message = self.new_message(content, edit_of, id);
+        self.post_message(message, out);
+        true
+    }
+
+    /// Returns the message to send. If the last message with this content failed, it is the same one, so that the server
+    /// stores it only once. A new message takes the model and mode that were chosen for it.
+    fn new_message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
+        let failed = self.failed.as_ref().map(|failed| &failed.message);
+        let same = failed.filter(|failed| failed.content == content && failed.edit_of == edit_of);
+        let message = same.cloned().unwrap_or_else(|| NewMessage {
+            content: content.to_owned(),
+            client_message_id: Some(id),
+            edit_of,
+            ..NewMessage::default()
+        });
+        let (model, mode) = match edit_of {
+            None => (self.next_model.take(), self.take_mode()),
+            // The other version of a planned question is planned, too.
+            Some(id) if self.transcript.is_planned(id) => (None, AnswerMode::Plan),
+            Some(_) => (None, AnswerMode::React),
+        };
+        NewMessage { model, mode, ..message }
+    }
+
+    fn post_message(&mut self, message: NewMessage, out: &mut Vec<Effect>) {
+        self.awaiting_start = true;
+        self.notice = None;
+        self.unstored = Some(message.content.clone());
+        self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
+        match (&self.place, &self.connection) {
+            (Place::Open(uuid), Connection::Idle | Connection::Refetching(_)) => self.deliver(*uuid, message, out),
+            (Place::NewChat, _) => {
+                self.wait_for(Connection::Creating(message.clone()), Request::Create(message), out);
+            }
+            // The messages before it are still being loaded.
+            _ => self.pending_send = Some(message),
+        }
+    }
+
+    fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {
+        self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
+        let cut = message.edit_of.map(|id| self.transcript.split_off(id)).unwrap_or_default();
+        if !cut.is_empty() {
+            out.push(Effect::Draw);
+        }
+        self.feed_saw_end = false;
+        if self.transcript.entries().last().is_some_and(|last| last.status.is_cut_off()) {
+            // That answer may have been continued elsewhere before this message is stored, and no event reports it.
+            self.refetch_scope = Scope::All;
+        }
+        let request = Request::Send(uuid, message.clone());
+        self.wait_for(Connection::Starting(Starting::Message { message, cut }), request, out);
+    }
+
+    /// Sends the message that waits for the conversation to be loaded, unless a turn runs. Returns `true` if it is sent.
+    pub(super) fn send_pending(&mut self, out: &mut Vec<Effect>) -> bool {
+        let (Some(uuid), Some(message)) = (self.uuid(), self.pending_send.take()) else { return false };
+        let awaits = self.transcript.awaiting().is_some();
+        if self.transcript.runs() || awaits || !self.takes_messages() {
+            self.take_back(message);
+            let notice = if awaits { self.text.decide_first() } else { self.text.wait_for_answer() };
+            self.notice = Some(notice.to_owned());
+            return false;
+        }
+        self.deliver(uuid, message, out);
+        true
+    }
+
+    /// Puts the message that waits for the conversation to be loaded back into its field.
+    pub(super) fn take_back_pending(&mut self) {
+        if let Some(message) = self.pending_send.take() {
+            self.take_back(message);
+        }
+    }
+
+    pub(super) fn on_created(
+        &mut self,
+        created: Result<Creation, ApiError>,
+        message: NewMessage,
+        out: &mut Vec<Effect>,
+    ) {
+        match created {
+            Ok(Creation::Accepted(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.on_started(Ok(()), Starting::Message { message, cut: Vec::new() }, out);
+            }
+            // It has an ID, so the server does not store it twice.
+            Ok(Creation::Unknown(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.deliver(uuid, message, out);
+            }
+            Ok(Creation::Stopped) => {
+                self.take_back(message);
+                self.rest(out);
+            }
+            Err(error) => self.on_refused(message, Vec::new(), &error, out),
+        }
+    }
+
+    fn become_conversation(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
+        self.place = Place::Open(uuid);
+        out.push(Effect::ReportCreated(uuid));
+    }
+
+    /// Handles the response to a request that starts or resumes a turn.
+    pub(super) fn on_started(&mut self, started: Result<(), ApiError>, starting: Starting, out: &mut Vec<Effect>) {
+        match (started, starting) {
+            (Ok(()), starting) => {
+                self.connection = Connection::Streaming;
+                // A decision resumes a turn that the queue did not wait for.
+                self.queue.waits &= !self.queue.is_sending && starting != Starting::Decide;
+                (self.stream.last_event, self.stream.attempt) = (None, 0);
+                self.stop_if_wanted(out);
+            }
+            (Err(error), Starting::Message { message, cut }) => self.on_refused(message, cut, &error, out),
+            (Err(error), Starting::Regenerate { cut }) => self.restore(cut, &error, out),
+            // Another tab continued the answer first.
+            (Err(ApiError::Refused { status: 409, .. }), Starting::Continue) => self.follow(out),
+            (Err(error), Starting::Continue | Starting::Decide) => self.restore(Vec::new(), &error, out),
+        }
+    }
+
+    /// Puts a message that could not be sent back into its field, before anything that was typed since.
+    fn on_refused(&mut self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
+        let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
+        self.failed = Some(Sent { message: message.clone(), last });
+        let was_queued = self.queue.is_sending;
+        self.take_back(message);
+        self.restore(cut, error, out);
+        if was_queued && matches!(error, ApiError::Refused { status: 409, .. }) {
+            // Another tab sent a message first. This one waits for the end of that answer.
+            self.notice = None;
+        }
+    }
+
+    /// Shows the hidden entries again after a request failed. The server may have carried it out all the same.
+    pub(super) fn restore(&mut self, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
+        self.transcript.restore(cut);
+        out.push(Effect::Draw);
+        self.notice = Some(error.message(self.text));
+        self.is_refetch_due = true;
+        self.rest(out);
+    }
+
+    /// Takes note that the turn has started, and with it that the sent message is stored.
+    pub(super) fn on_turn_started(&mut self) {
+        self.awaiting_start = false;
+        self.unstored = None;
+        self.queue.arrived();
+        self.failed = None;
+    }
+
+    /// Removes a message that failed to be sent from its field if the conversation shows that it was stored all the same.
+    pub(super) fn drop_stored_message(&mut self) {
+        let Some(Sent { message: failed, last }) = &self.failed else { return };
+        let is_newer = |entry: &Entry| Some(entry.id) > *last && entry.text == failed.content;
+        if !self.transcript.last_asked().is_some_and(is_newer) {
+            return;
+        }
+        let (edit_of, client_message_id) = (failed.edit_of, failed.client_message_id.clone());
+        let (model, mode) = (failed.model.clone(), failed.mode);
+        self.failed = None;
+        self.notice = None;
+        if client_message_id.is_some_and(|id| self.queue.remove(&id).is_some()) {
+            self.queue.waits = false;
+        } else if edit_of.is_some() {
+            self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
+        } else {
+            self.drop_stored_draft();
+            // Model and mode were chosen for that message only.
+            self.next_model = self.next_model.take().filter(|next| Some(next) != model.as_ref());
+            self.plans_first &= mode != AnswerMode::Plan;
+        }
+    }
+}
+
+/// Editing a question in place.
+impl State {
+    pub(super) fn write_edit(&mut self, text: String) {
+        if let Some(edited) = &mut self.edited {
+            edited.is_changed |= edited.text != text;
+            edited.text = text;
+        }
+    }
+
+    /// Moves an edited text to the message field if its question is no longer shown, because another branch is.
+    pub(super) fn rescue_edit(&mut self) {
+        let Some(edited) = &self.edited else { return };
+        let is_cut =
+            matches!(self.connection, Connection::Starting(Starting::Message { .. } | Starting::Regenerate { .. }));
+        let is_earlier = self.transcript.has_earlier() && self.transcript.first().is_none_or(|first| edited.id < first);
+        let is_open = matches!(self.place, Place::Open(_));
+        if !is_open || is_cut || is_earlier || self.transcript.find(edited.id).is_some() {
+            return;
+        }
+        if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
+            self.draft = joined(&edited.text, &self.draft);
+            self.notice = Some(self.text.edit_moved().to_owned());
+        }
+    }
+}
+
+/// The queue. Its first message is sent when the answer completes. After any other end, and if a message could not be
+/// sent, the queue waits for the user.
+impl State {
+    /// Restores the messages that were queued when the page was last here.
+    pub(crate) fn restore_queue(&mut self, mut queue: Queue) {
+        if std::mem::take(&mut queue.is_sending) {
+            // It is unknown whether the first message arrived.
+            let last = self.failed.take().and_then(|sent| sent.last);
+            self.failed = queue.messages.first().map(|first| Sent { message: first.to_message(), last });
+        }
+        queue.waits = !self.transcript.runs();
+        self.queue = queue;
+        self.drop_stored_message();
+    }
+
+    /// Adds a message to the queue. Returns `false` if that is not possible.
+    fn enqueue(&mut self, content: &str, id: String) -> bool {
+        let content = content.trim();
+        if content.is_empty() || !self.takes_messages() {
+            return false;
+        }
+        if self.queue.messages.len() >= MAX_QUEUED {
+            self.notice = Some(self.text.queue_is_full(MAX_QUEUED));
+            return false;
+        }
+        let (text, model, mode) = (content.to_owned(), self.next_model.take(), self.take_mode());
+        if self.queue.messages.is_empty() {
+            // The failure concerned messages that are no longer queued.
+            self.queue.waits = false;
+        }
+        self.queue.messages.push(Queued { id, text, model, mode });
+        true
+    }
+
+    /// Removes a message from the queue, unless it is being sent.
+    pub(super) fn unqueue(&mut self, id: &str) {
+        if !self.is_sending_queued(id) {
+            self.queue.remove(id);
+        }
+    }
+
+    /// Starts editing a queued message; `None` cancels the edit.
+    pub(super) fn edit_queued(&mut self, id: Option<String>) {
+        self.queue.edited = id.filter(|id| !self.is_sending_queued(id));
+        self.queue.edited_text = None;
+    }
+
+    pub(super) fn write_queued(&mut self, text: String) {
+        self.queue.edited_text = Some(text).filter(|_| self.queue.edited.is_some());
+    }
+
+    /// Replaces the queued message that is being edited. It gets a new ID, because the server may have stored the old
+    /// text under the old one.
+    pub(super) fn change_queued(&mut self, text: &str, new_id: String) {
+        self.queue.edited_text = None;
+        let (Some(id), text) = (self.queue.edited.take(), text.trim()) else { return };
+        let queued = self.queue.messages.iter_mut().find(|queued| queued.id == id);
+        if let Some(queued) = queued.filter(|queued| !text.is_empty() && queued.text != text) {
+            *queued = Queued { id: new_id, text: text.to_owned(), model: queued.model.take(), mode: queued.mode };
+        }
+    }
+
+    fn is_sending_queued(&self, id: &str) -> bool {
+        self.queue.is_sending && self.queue.messages.first().is_some_and(|first| first.id == id)
+    }
+
+    /// Sends the queue, no matter how the last answer ended.
+    pub(super) fn send_now(&mut self, out: &mut Vec<Effect>) {
+        if self.phase() == Phase::Idle {
+            (self.queue.waits, self.queue.is_held) = (false, false);
+            self.send_first(out);
+        }
+    }
+
+    /// Sends the next queued message if the last answer has completed.
+    pub(super) fn send_next(&mut self, out: &mut Vec<Effect>) {
+        if !self.queue.waits && !self.queue.is_held && self.at_rest().is_some() && self.transcript.is_answered() {
+            self.send_first(out);
+        }
+    }
+
+    fn send_first(&mut self, out: &mut Vec<Effect>) {
+        let Some(message) = self.queue.next().map(Queued::to_message) else { return };
+        if self.takes_messages() {
+            self.queue.is_sending = true;
+            self.post_message(message, out);
+        }
+    }
+
+    /// Moves the queue to the draft, because the conversation is gone.
+    pub(super) fn queue_into_draft(&mut self) {
+        let Queue { messages, edited, edited_text, .. } = std::mem::take(&mut self.queue);
+        let text = |queued: Queued| match &edited_text {
+            Some(text) if edited.as_ref() == Some(&queued.id) => text.clone(),
+            _ => queued.text,
+        };
+        let texts: Vec<_> = messages.into_iter().map(text).collect();
+        self.draft = joined(&texts.join("\n"), &self.draft);
+    }
+
+    /// Adopts a change that another tab made to the unsent texts, unless the same text is being sent or edited here.
+    pub(super) fn on_other_tab(&mut self, change: Elsewhere) {
+        match change {
+            Elsewhere::Draft(text) if self.unstored.is_none() => self.draft = text,
+            Elsewhere::Queue(queue) if self.queue.edited.is_none() => self.adopt_queue(queue),
+            Elsewhere::Draft(_) | Elsewhere::Queue(_) => {}
+        }
+    }
+
+    fn adopt_queue(&mut self, queue: Queue) {
+        let own = std::mem::take(&mut self.queue);
+        let first = own.messages.into_iter().next().filter(|_| own.is_sending);
+        let mut others = queue.messages;
+        others.retain(|queued| first.as_ref().is_none_or(|first| first.id != queued.id));
+        let messages = first.into_iter().chain(others).collect();
+        // If no turn is known here, this tab may not have heard yet of the one that these messages wait for.
+        let waits = own.waits || self.phase() == Phase::Idle;
+        self.queue = Queue { messages, is_sending: own.is_sending, is_held: queue.is_held, waits, ..Queue::default() };
+    }
+}
