@@ -1,4 +1,4 @@
-//! The open conversation: its messages above, the message field below.
+//! The open conversation or new chat: its messages, and the message field below them.
 
 use leptos::prelude::*;
 use tallybook_protocol::ToolCallId;
@@ -29,28 +29,28 @@ use crate::{
     transcript::Transcript,
 };
 
-/// How a model is connected.
+/// ID of the popover that explains how to connect a model.
 const CONNECT_ID: &str = "connect-model";
-/// What all answers cost.
+/// ID of the total usage of the conversation.
 const USAGE_ID: &str = "usage-in-all";
 
-/// One conversation, or a chat that is about to become one.
+/// A conversation, or a new chat.
 #[component]
 pub(crate) fn ChatPane(
     session: Session,
-    /// Whether the built-in demo model answers.
+    /// `true` if the built-in demo model answers.
     is_demo: bool,
-    /// The list, which has a newer title than the one that the conversation was opened with.
+    /// The list, which has the current title.
     list: ConversationList,
     /// The conversation that is open.
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
     title: Signal<Option<String>>,
-    /// Whether something is to be found in it.
+    /// `true` while the find bar is open, or about to be.
     finding: RwSignal<bool>,
-    /// The message that is to be shown.
+    /// The message to go to.
     goal: Signal<Option<Goal>>,
-    /// Leaves for a new chat.
+    /// Opens a new chat.
     open_new_chat: Callback<()>,
 ) -> impl IntoView {
     let text = use_language();
@@ -60,7 +60,7 @@ pub(crate) fn ChatPane(
     let has_begun = memo(move |_| {
         session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
     });
-    // A chat that has just begun is not in the list yet; before that the greeting is the heading.
+    // A conversation that was just created is not in the list yet. Before that, the greeting is the heading.
     let heading = memo(move |_| title.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
     let tab = memo(move |_| match session.place.get() {
         Place::Missing => page_title(Some(text.not_found_title())),
@@ -69,12 +69,12 @@ pub(crate) fn ChatPane(
             title.with(|title| page_title(title.as_deref()))
         }
     });
-    // The end of an answer is told once, and nothing before it.
+    // A screen reader announces the end of an answer once, and no earlier answer.
     let told = memo(move |told: Option<&Announcement>| match told {
         Some(busy @ Announcement::Busy { .. }) if session.is_busy() => busy.clone(),
         _ if session.is_busy() => Announcement::Busy { before: session.last_answer() },
         Some(Announcement::Busy { before }) => {
-            // An answer from before is not announced again: a message may not have arrived.
+            // If the message was not sent, the last answer is an earlier one.
             let answer = session.last_answer().filter(|answer| Some(answer) != before.as_ref());
             Announcement::Ended(answer.and_then(|answer| answer.end()))
         }
@@ -83,7 +83,7 @@ pub(crate) fn ChatPane(
     });
     let waiting = use_waiting_calls(session);
     name_tab(tab, told, waiting);
-    // What the server wrote stays until it is known here.
+    // The server-rendered total stays until the browser knows it.
     let drawn_usage = browser::drawn_by_server(USAGE_ID).and_then(|usage| usage.text_content());
     let usage = memo(move |_| {
         let usage = session.transcript.with(Transcript::usage).map(|usage| text.total_usage(usage));
@@ -132,7 +132,7 @@ pub(crate) fn ChatPane(
                 {connection_note(session)}
                 {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
                 {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
-                // The page says by itself that the session is over (`SignedOut`).
+                // `SignedOut` already shows that the session has ended.
                 {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
                     <p class="failure" role="alert" data-testid="notice">{notice}</p>
                 })}
@@ -156,8 +156,8 @@ pub(crate) fn ChatPane(
     }
 }
 
-/// Forgets that something was to be found in a conversation that is on its way when it does not come, or when its reader wrote on
-/// meanwhile: the search would take the focus from there.
+/// Closes the find bar of a conversation that is still loading if loading fails, or if the user types in the message field
+/// meanwhile: the find bar would take the focus.
 fn forget_finding(session: Session, finding: RwSignal<bool>) {
     Effect::new(move |written: Option<String>| {
         let draft = session.draft.get();
@@ -173,10 +173,10 @@ fn forget_finding(session: Session, finding: RwSignal<bool>) {
     });
 }
 
-/// Finds something in the conversation, goes to what waits for a decision, or stops the answer.
+/// Handles keys: opens the find bar, goes to a call that waits for approval, or stops the answer.
 fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCallId>>) {
     on_command(move |command| {
-        // In one that is on its way, as soon as it is here.
+        // In a conversation that is still loading, the find bar opens once it has loaded.
         let has_messages = session.place.with_untracked(|place| matches!(place, Place::Open(_) | Place::Loading(_)));
         if command == Command::Find && has_messages {
             finding.set(true);
@@ -187,7 +187,7 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {
-            // It leads to what waits, and refuses nothing. Whoever writes stays there: the next digit would decide.
+            // Escape goes to the call and does not deny it. The focus stays in a field, because the next digit would decide.
             if !browser::has_focus_within("input, textarea") {
                 go_to_first(waiting);
             }
@@ -201,8 +201,8 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
     });
 }
 
-/// Names the tab, and has it say, and the system where that is wanted, that calls wait for a decision, or that an answer has
-/// ended which nobody saw.
+/// Sets the tab's title, with a badge if calls wait for approval or an answer ended unseen. Also shows notifications of
+/// these, if the user enabled them.
 fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolCallId>>) {
     let text = use_language();
     let unseen = RwSignal::new(false);
@@ -276,7 +276,7 @@ fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
     .into_any()
 }
 
-/// Why nothing is shown.
+/// The reason why the conversation cannot be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Trouble {
     Missing,
@@ -287,7 +287,7 @@ enum Trouble {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Announcement {
     Nothing,
-    /// An answer is on its way. Before that, this was the last one.
+    /// An answer is being written. Before it, this was the last one.
     Busy {
         before: Option<Answer>,
     },

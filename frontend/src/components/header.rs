@@ -1,5 +1,4 @@
-//! The bar above the conversation: the list beside it shown or folded away, what is open and what can be done with it, and
-//! the model and the tools that answer.
+//! The header above the conversation: the button of the sidebar, the title with its menu, the model, and the tools.
 
 use leptos::prelude::*;
 use uuid::Uuid;
@@ -26,33 +25,33 @@ use crate::{
     tools::Tools,
 };
 
-/// The bar above the conversation.
+/// The header above the conversation.
 #[component]
 pub(crate) fn Header(
     models: Models,
     tools: Tools,
-    /// The session of what is open.
+    /// The session of the open conversation or new chat.
     session: RwSignal<Option<Session>>,
     /// The open conversation.
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
     title: Signal<Option<String>>,
-    /// Whether a chat is shown, and not the settings.
+    /// `true` if a chat is shown, `false` for the settings.
     is_chat: Memo<bool>,
-    /// Finds something in it.
+    /// Opens the find bar.
     find: Callback<()>,
     list: ConversationList,
-    /// The conversation whose title is being changed here.
+    /// The conversation that is being renamed in the header.
     renaming: RwSignal<Option<Uuid>>,
     sidebar_open: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
-    // What is shown anew must not begin in a field.
+    // Another conversation must not open with a field.
     effect(move || {
         current.track();
         renaming.set(None);
     });
-    // The field in which a title is being changed stays the same one whatever the title becomes elsewhere.
+    // A change of the title elsewhere must not replace the field while the user types in it.
     let name = memo(move |_| match current.get() {
         _ if !is_chat.get() => Name::Settings,
         Some(uuid) if renaming.get() == Some(uuid) && title.with(Option::is_some) => Name::Field(uuid),
@@ -109,18 +108,18 @@ pub(crate) fn Header(
     .into_any()
 }
 
-/// What stands in the place of the title.
+/// The content of the header's title.
 #[derive(Clone, PartialEq, Eq)]
 enum Name {
     Settings,
-    /// A new chat has no title yet.
+    /// The product's name: a new chat has no title yet.
     Product,
     Field(Uuid),
-    /// The title changes in its place, so that an open menu stays.
+    /// The title with its menu. A new title does not replace the element, so an open menu stays open.
     Title(Uuid),
 }
 
-/// Shows the list of conversations on a wide screen, or folds it away; the choice is kept.
+/// Shows or folds the sidebar on a wide screen, and keeps the choice.
 #[component]
 fn FoldButton(sidebar_open: RwSignal<bool>) -> impl IntoView {
     let text = use_language();

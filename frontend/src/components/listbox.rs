@@ -1,6 +1,6 @@
-//! A list to choose one value from, in place of a native `<select>`: ARIA's select-only combobox. Its button keeps the focus
-//! and names what is chosen. The list is the browser's own popover, so it closes by itself. Keys move through the list and
-//! choose nothing until Enter or Space is pressed.
+//! The `Listbox`, which replaces native `<select>` elements: a select-only combobox as the ARIA Authoring Practices
+//! describe it. Its button keeps the focus and shows the chosen value. The list is a native popover, so the browser closes
+//! it. Keys move through the list, and Enter or Space chooses.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{
     in_turn::in_next_frame,
 };
 
-/// Letters that are typed within so many milliseconds are the beginning of one word.
+/// Maximum pause between typed letters that count as the beginning of one word, in milliseconds.
 const WORD_MS: i64 = 700;
 
-/// So many options are one page of the list.
+/// Number of options that Page Up and Page Down move by.
 const PAGE: usize = 8;
 
 /// A value that can be chosen.
@@ -29,7 +29,7 @@ const PAGE: usize = 8;
 pub(crate) struct Choice {
     pub(crate) value: String,
     pub(crate) label: String,
-    /// What else is known of it, in smaller text; empty if nothing is.
+    /// Details in smaller text; may be empty.
     pub(crate) about: String,
     /// The language of the label, if that is not the page's.
     pub(crate) lang: Option<&'static str>,
@@ -44,20 +44,20 @@ impl Choice {
     }
 }
 
-/// A list and the button that opens it.
+/// A listbox with its button.
 pub(crate) struct Listbox {
-    /// The id of the button; those of the list and its options begin with it.
+    /// ID of the button. The IDs of the list and its options begin with it.
     pub(crate) id: String,
     /// The test id of the button.
     pub(crate) name: &'static str,
     /// Classes of the button.
     pub(crate) class: &'static str,
-    /// What is chosen here, for screen readers and as a tooltip.
+    /// The accessible name of the button, which is also its tooltip.
     pub(crate) label: String,
     pub(crate) choices: Arc<dyn Fn() -> Vec<Choice> + Send + Sync>,
     /// The chosen value.
     pub(crate) chosen: Signal<String>,
-    /// What the button says.
+    /// The text of the button.
     pub(crate) shown: Signal<String>,
     pub(crate) is_invalid: Signal<bool>,
     pub(crate) is_disabled: Signal<bool>,
@@ -65,7 +65,7 @@ pub(crate) struct Listbox {
 }
 
 impl Listbox {
-    /// A list whose button says what is chosen.
+    /// Creates a listbox whose button shows the label of the chosen value.
     pub(crate) fn of(
         id: &str,
         name: &'static str,
@@ -94,7 +94,7 @@ impl Listbox {
         }
     }
 
-    /// Draws the button, and the list while it is open.
+    /// Renders the button, and the list while it is open.
     pub(crate) fn view(self) -> AnyView {
         let Self { id, name, class, label, choices, chosen, shown, is_invalid, is_disabled, choose } = self;
         let list_id = format!("{id}-list");
@@ -114,7 +114,7 @@ impl Listbox {
             in_next_frame(move || browser::scroll_into_view(&id));
         };
         let begin = follow.clone();
-        // The list is drawn before the browser opens it, which it does once this press has been heard.
+        // The options are rendered before the browser opens the popover, which it does after this event.
         let open = move |_: MouseEvent| {
             if !is_open.get_untracked() {
                 let all = choices();
@@ -123,7 +123,7 @@ impl Listbox {
                 options.set(all);
                 is_open.set(true);
                 begin(at.unwrap_or(0));
-                // Some browsers give a button that is pressed no focus.
+                // Safari does not focus a button that is clicked.
                 if let Some(button) = button.get_untracked() {
                     let _ = button.focus();
                 }
@@ -151,7 +151,7 @@ impl Listbox {
                     node_ref=button
                     on:click=open
                     on:keydown=move |event| if let Some(at) = handle.press(&event) { follow(at) }
-                    // Some browsers press a button when Space is let go.
+                    // Firefox clicks a button when Space is released.
                     on:keyup=|event: KeyboardEvent| if event.key() == " " { event.prevent_default() }
                     on:focusout=move |_| handle.close()
                 >
@@ -181,7 +181,7 @@ impl Listbox {
     }
 }
 
-/// The options, each group below its heading.
+/// Renders the options, each group below its heading.
 fn options_view(
     options: &[Choice],
     chosen: Signal<String>,
@@ -238,33 +238,33 @@ fn option_view(choice: &Choice, at: usize, chosen: Signal<String>, active: RwSig
     .into_any()
 }
 
-/// The place in the list of the option that was pressed.
+/// Returns the index of the clicked option.
 fn pressed(event: &MouseEvent) -> Option<usize> {
     let place = event.target()?.dyn_into::<Element>().ok()?;
     place.closest("[data-at]").ok()??.get_attribute("data-at")?.parse().ok()
 }
 
-/// A list, as keys find it.
+/// The state of a listbox that key presses change.
 #[derive(Clone, Copy)]
 struct Handle {
     button: NodeRef<html::Button>,
     is_open: RwSignal<bool>,
     active: RwSignal<usize>,
     options: RwSignal<Vec<Choice>>,
-    /// The beginning of a word, and when its last letter was typed.
+    /// The typed beginning of a label, and the time of its last letter.
     typed: StoredValue<(String, i64)>,
     choose: Callback<String>,
 }
 
 impl Handle {
-    /// Does what a key asks for. Returns the option that is the active one then, if that may be another.
+    /// Handles a key press. Returns the index of the active option if it may have changed.
     fn press(self, event: &KeyboardEvent) -> Option<usize> {
         let (key, is_open) = (event.key(), self.is_open.get_untracked());
         let has_modifier = event.ctrl_key() || event.meta_key() || event.alt_key();
         let is_letter = key.chars().count() == 1 && key.chars().all(char::is_alphanumeric) && !has_modifier;
         let opens = matches!(&*key, "Enter" | " " | "ArrowDown" | "ArrowUp" | "Home" | "End");
         if key == "Escape" && is_open {
-            // The browser closes the list, and the page hears nothing of it.
+            // The browser closes the list. The page must not stop the answer, too.
             event.stop_propagation();
             return None;
         }
@@ -301,7 +301,7 @@ impl Handle {
         Some(next)
     }
 
-    /// Finds the next option that begins with what was typed.
+    /// Returns the index of the next option that begins with the typed text.
     fn find(self, letter: &str) -> Option<usize> {
         let now = browser::now();
         let typed = self.typed.try_update_value(|(typed, at)| {
@@ -333,7 +333,7 @@ impl Handle {
         }
     }
 
-    /// Has the browser open or close the list, as a press of the button does.
+    /// Opens or closes the list by clicking the button, as the popover API requires.
     fn toggle(self) {
         if let Some(button) = self.button.get_untracked() {
             let button: &HtmlElement = &button;
@@ -342,8 +342,8 @@ impl Handle {
     }
 }
 
-/// Finds what begins with `typed`: after the active one for a first letter, so that the same letter leads through all of
-/// them; else from there on.
+/// Returns the index of the next label that begins with `typed`. A single or repeated letter searches after the active
+/// label, so that it steps through all of them; a longer text searches from the active label on.
 fn find(labels: &[String], active: usize, typed: &str) -> Option<usize> {
     let first = typed.chars().next()?;
     let is_repeated = typed.chars().all(|letter| letter == first);
@@ -360,11 +360,11 @@ mod tests {
     #[test]
     fn letters_find_the_next_option_that_begins_with_them() {
         let labels = ["Sonnet", "Opus", "GPT", "Sonar"].map(str::to_owned);
-        assert_eq!(find(&labels, 0, "s"), Some(3), "the next one");
-        assert_eq!(find(&labels, 3, "s"), Some(0), "from the beginning again");
-        assert_eq!(find(&labels, 3, "ss"), Some(0), "a letter that is repeated leads on");
+        assert_eq!(find(&labels, 0, "s"), Some(3), "the next label");
+        assert_eq!(find(&labels, 3, "s"), Some(0), "continues at the beginning");
+        assert_eq!(find(&labels, 3, "ss"), Some(0), "a repeated letter steps on");
         assert_eq!(find(&labels, 3, "sonn"), Some(0));
-        assert_eq!(find(&labels, 3, "sona"), Some(3), "it may stay where it is");
+        assert_eq!(find(&labels, 3, "sona"), Some(3), "the active label may match");
         assert_eq!(find(&labels, 0, "x"), None);
         assert_eq!(find(&[], 0, "x"), None);
     }

@@ -1,5 +1,4 @@
-//! Which model answers in the open conversation, and choosing another one: there, for the next message alone, or to write
-//! one answer anew.
+//! Lists of models: for the open conversation, for the next message only, and to regenerate an answer.
 
 use std::sync::Arc;
 
@@ -18,23 +17,23 @@ use crate::{
     session::Session,
 };
 
-/// What stands before a model's name in the value of a choice that is for the next message alone.
+/// Prefix of values that choose a model for the next message only.
 const NEXT: &str = "next:";
 
-/// The model of the open conversation: told where there is one alone, else a list to choose from.
+/// The model of the open conversation: a list to choose from, or its name if there is only one.
 #[component]
 pub(crate) fn ModelPicker(
     models: Models,
     current: Signal<Option<Uuid>>,
-    /// The session of what is open.
+    /// The session of the open conversation or new chat.
     session: RwSignal<Option<Session>>,
 ) -> impl IntoView {
     let text = use_language();
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
-            let told = text.model_details(&model);
+            let details = text.model_details(&model);
             view! {
-                <p class="header-model" data-testid="model" title=told>
+                <p class="header-model" data-testid="model" title=details>
                     <span class="visually-hidden">{text.model_label()}</span>
                     <span class="header-model-name">{model.name}</span>
                 </p>
@@ -45,7 +44,7 @@ pub(crate) fn ModelPicker(
     let default_name = models.default_name();
     let chosen = memo(move |_| models.chosen(current.get()).unwrap_or_else(|| default_name.clone()));
     let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
-    // The button names a model that is gone as long as it is the conversation's, so that nothing else looks chosen.
+    // If the conversation's model was removed, the button still names it, so that no other model looks chosen.
     let gone = memo(move |_| Some(chosen.get()).filter(|name| !names.contains(name)));
     let next = memo(move |_| session.get().and_then(|session| session.next.get().0));
     let choices = move || {
@@ -98,13 +97,13 @@ pub(crate) fn ModelPicker(
     )
 }
 
-/// A model as a choice, with its provider and how it receives tools.
+/// Returns a model as a choice, with its provider and how it receives tools.
 fn described(model: CatalogModel, text: Language) -> Choice {
     let about = text.model_about(&model);
     Choice { about, ..Choice::new(model.name.clone(), model.name) }
 }
 
-/// Which model wrote an answer, as the button of a list of the others, which could write it anew.
+/// The model that wrote an answer, as the button of a list of models that can regenerate it.
 #[component]
 pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, name: String) -> impl IntoView {
     let text = use_language();

@@ -1,5 +1,5 @@
-//! The foot of the sidebar: who is signed in, and the way to the settings and to the help sheet. Also the lists of themes and
-//! languages, which the settings show.
+//! The foot of the sidebar: the signed-in user, settings, sign-out, and shortcuts. Also the lists of themes and languages
+//! for the settings.
 
 use leptos::prelude::*;
 
@@ -15,15 +15,14 @@ use crate::{
     reactive::effect,
 };
 
-/// The event by which the page hears that a theme was chosen.
+/// Event that reports a chosen theme to other parts of the page.
 const THEME_CHOSEN: &str = "theme-chosen";
 
-/// What the reader signed in with; `None` where nobody has to.
+/// The name of the signed-in user; `None` without accounts.
 #[derive(Clone)]
 pub(crate) struct Person(pub(crate) Option<String>);
 
-/// The way to the settings, with the name of who is signed in; and the way out, which is a form of its own, since the server
-/// answers with another page.
+/// Renders the link to the settings, with the user's name, and the form that signs out.
 fn person(text: Language, open: RwSignal<bool>) -> AnyView {
     let Person(name) = use_context().unwrap_or(Person(None));
     let sign_out = name.is_some().then(|| {
@@ -61,10 +60,10 @@ fn person(text: Language, open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The way to the settings and to the help sheet.
+/// The link to the settings, and the button of the help sheet.
 #[component]
 pub(crate) fn SidebarFoot(
-    /// Whether a small screen shows the sidebar.
+    /// `true` while a small screen shows the sidebar.
     open: RwSignal<bool>,
     sheet: HelpSheet,
 ) -> impl IntoView {
@@ -89,11 +88,11 @@ pub(crate) fn SidebarFoot(
     .into_any()
 }
 
-/// Where light or dark is chosen; `name` is what tests know it by.
+/// Renders the list of themes. `name` is its ID and test ID.
 pub(crate) fn theme_field(name: &'static str) -> AnyView {
     let text = use_language();
     let theme = RwSignal::new(chosen().theme.name().to_owned());
-    // It is chosen in several places.
+    // The palette also changes the theme.
     effect(move || {
         let heard = window_event_listener_untyped(THEME_CHOSEN, move |_| {
             theme.set(browser::preferences().theme.name().to_owned());
@@ -105,7 +104,7 @@ pub(crate) fn theme_field(name: &'static str) -> AnyView {
     Listbox::of(name, name, text.theme_label(), themes.to_vec(), theme.into(), choose).view()
 }
 
-/// Where the language is chosen; `name` is what tests know it by.
+/// Renders the list of languages. `name` is its ID and test ID.
 pub(crate) fn language_field(name: &'static str) -> AnyView {
     let text = use_language();
     let languages = Language::ALL
@@ -119,12 +118,12 @@ pub(crate) fn language_field(name: &'static str) -> AnyView {
     Listbox::of(name, name, text.language_label(), languages.to_vec(), chosen.to_owned().into(), choose).view()
 }
 
-/// What is chosen now.
+/// Returns the current preferences.
 fn chosen() -> Preferences {
     if browser::IS_HERE { browser::preferences() } else { use_context().unwrap_or_default() }
 }
 
-/// Lights the page so from now on.
+/// Applies a theme and keeps the choice.
 pub(crate) fn choose_theme(theme: Theme) {
     browser::remember(THEME_COOKIE, theme.name());
     browser::mark_root("data-theme", theme.name());
@@ -132,7 +131,7 @@ pub(crate) fn choose_theme(theme: Theme) {
     browser::announce(THEME_CHOSEN);
 }
 
-/// Shows the page anew in this language.
+/// Keeps the choice of a language, and reloads the page in it.
 pub(crate) fn choose_language(language: Language) {
     browser::remember(LANGUAGE_COOKIE, language.code());
     browser::reload();

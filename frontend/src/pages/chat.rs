@@ -1,5 +1,4 @@
-//! The page of a chat: the list of conversations beside the one that is open. It serves the new chat and every
-//! conversation; which one is open follows from the address.
+//! The chat page: the list of conversations, and the open conversation, new chat, or settings. The address decides which.
 
 use leptos::{html, nonce::use_nonce, prelude::*};
 use tallybook_protocol::ConversationSummary;
@@ -44,11 +43,11 @@ use crate::{
     tools::Tools,
 };
 
-/// Browsers lay out the list while the rest of the document is still to be read: with all of it, that is one long task.
+/// Script after the sidebar that makes the browser lay it out while the rest of the document still arrives. Laying out
+/// everything at once would be one long task.
 const LAYOUT_FIRST: &str = "document.body.offsetHeight;";
 
-/// The pane that is open. A new number means that it has to be built anew, which a new chat that became a conversation
-/// need not.
+/// The open pane. A new number replaces the pane. A new chat that becomes a conversation keeps its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Opened {
     number: u32,
@@ -75,7 +74,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let later_files = Later::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
-    // The conversation that the new chat in pane so-and-so became.
+    // The conversation that the new chat in the pane with this number became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
@@ -91,7 +90,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let title = use_title(current, list);
     let renaming = RwSignal::new(None);
     let session = RwSignal::new(None::<Session>);
-    // What the server has sent is for the first pane.
+    // The content of the document is for the first pane.
     let content = StoredValue::new(Some(content));
     let goal = Signal::derive(move || navigation.goal());
     let is_chat = memo(move |_| navigation.get() != Address::Settings);
@@ -102,21 +101,21 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     });
     let finding = RwSignal::new(false);
     let find = Callback::new(move |()| finding.set(true));
-    // A place on a small screen was chosen: what was chosen matters now.
+    // After a choice in the sidebar, a small screen shows what was chosen.
     effect(move || {
         let address = navigation.get();
         drawer.open.set(false);
         list.open(address.uuid());
     });
     let sheet = HelpSheet::new(false);
-    // It knows what was chosen in it.
+    // Once rendered, the sheet keeps its state.
     let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
     let palette = Palette::new();
     let orders = Orders { list, navigation, session, renaming, drawer, sheet };
     hear_commands(orders, palette);
     let run = Callback::new(move |action| orders.run(action));
 
-    // What it is drawn from has a turn of its own.
+    // Rendering is a task of its own, after the state above was created.
     in_turn(move || {
         view! {
             <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
@@ -130,15 +129,15 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     <Outdated feed />
                     {account_notice(is_account_changed, navigation)}
                     <SignedOut feed navigation />
-                    // Each pane is built anew: what was said long ago in one is no news in another.
+                    // Each pane is a new component, so that notices do not appear in another conversation.
                     <Each
                         each=move || [opened.get()]
                         key=|opened| opened.number
                         children=move |Opened { number, address }| {
-                            // What the server has sent is for the first pane, also where it is left before its turn.
+                            // The content of the document is for the first pane only, even if the user leaves that early.
                             let sent = content.try_update_value(Option::take).flatten();
                             let content = StoredValue::new(sent.filter(|_| number == 0));
-                            // The one before has gone with its pane.
+                            // The previous session ended with its pane.
                             session.set(None);
                             if number > 0 {
                                 browser::forget_drawn();
@@ -146,7 +145,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             if address == Address::Settings {
                                 return settings_view(sheet);
                             }
-                            // Also what it begins with takes its time.
+                            // Creating the session takes time, too, so it is a task of its own.
                             in_turn(move || {
                                 let (place, initial) = content.try_update_value(Option::take).flatten().map_or_else(
                                     || (place_at(address), InitialConversation::NotLoaded),
@@ -178,7 +177,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     })
 }
 
-/// The notice that others changed the reader's account. Most pages have none.
+/// Renders the notice that an admin changed the user's account, if one did.
 fn account_notice(is_account_changed: bool, navigation: Navigation) -> Option<AnyView> {
     is_account_changed.then(|| later(move || Some(Other::AccountNotice(navigation))))
 }
@@ -213,26 +212,27 @@ fn session_callbacks(
     }
 }
 
-/// Who pressed a link is done with it. By the keyboard one may go on to the next, where the list stays in sight.
+/// Moves the focus to the message field after a link was clicked. After the keyboard, the focus stays in the list if the
+/// list is still visible.
 fn after_link(address: Address, by_keyboard: bool) {
     if !by_keyboard || address == Address::NewChat || lies_over_page() {
         begin_to_write_after_press();
     }
 }
 
-/// The settings, where otherwise a conversation is.
+/// Renders the settings in place of a conversation.
 fn settings_view(sheet: HelpSheet) -> AnyView {
     browser::name_tab(&page_title(Some(use_language().settings())));
     later(move || Some(Other::Settings(sheet)))
 }
 
-/// Carries out the commands that concern the whole page.
+/// Handles the keyboard commands that concern the whole page.
 fn hear_commands(orders: Orders, palette: Palette) {
     on_command(move |command| {
         match command {
             Command::Palette => palette.open(orders.situation()),
             Command::Search => orders.search(),
-            // Where nothing is open to find something in.
+            // No conversation is open, so there is nothing to find in it.
             Command::Find if !orders.is_in_conversation() => orders.search(),
             Command::Close if orders.drawer.open.get_untracked() => orders.drawer.open.set(false),
             Command::Close if untrack(|| orders.list.is_selecting()) => {
@@ -264,12 +264,12 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
     .into_any()
 }
 
-/// What was done a moment ago, with the way back.
+/// Renders the notes about recent actions, with their Undo buttons.
 fn notes(list: ConversationList) -> AnyView {
     let has_batches = memo(move |_| !list.batches().is_empty());
     view! {
         <div class="undo-notes">
-            // There from the beginning, so that what it says is heard.
+            // A screen reader announces only changes of an element that already exists.
             <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
             {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
         </div>
@@ -277,7 +277,7 @@ fn notes(list: ConversationList) -> AnyView {
     .into_any()
 }
 
-/// Where a session begins that asks for its conversation itself.
+/// Returns the place of a session that loads its conversation.
 fn place_at(address: Address) -> Place {
     match address {
         Address::NewChat => Place::NewChat,
@@ -286,7 +286,7 @@ fn place_at(address: Address) -> Place {
     }
 }
 
-/// Where a session begins whose content the server has sent.
+/// Returns the place and the conversation of a session whose content is in the document.
 fn place_of(address: Address, content: Content, later_files: Later) -> (Place, InitialConversation) {
     match (content, address) {
         (Content::Conversation(Sent::Read(conversation)), _) => {
@@ -305,7 +305,8 @@ fn place_of(address: Address, content: Content, later_files: Later) -> (Place, I
     }
 }
 
-/// The title of the conversation that is open, once it has one. One that was deleted elsewhere goes by the last that it had.
+/// Returns the title of the open conversation, once it has one. A conversation that was deleted elsewhere keeps its last
+/// title.
 fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Option<String>> {
     let titled = memo(move |before: Option<&(Option<Uuid>, Option<String>)>| {
         let uuid = current.get();
@@ -323,7 +324,7 @@ fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) 
         let shown = became.map_or(previous.address, |(_, uuid)| Address::Conversation(uuid));
         if address == shown { *previous } else { Opened { number: previous.number.wrapping_add(1), address } }
     });
-    // Which pane is the first is known before it is drawn: somebody may go elsewhere first.
+    // The first pane is determined before it is rendered, because the user may leave before that.
     opened.with_untracked(|_| ());
     opened
 }

@@ -1,5 +1,5 @@
 //! The connection of a session to its conversation: at most one request, stream or pause at a time, so that no turn is
-//! read twice. What a session can wait for, and what comes after it:
+//! read twice. The states, and their transitions:
 //!
 //! | State | Event | Next state |
 //! |---|---|---|
@@ -39,7 +39,7 @@ use crate::transcript::Entry;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(pub(super) u64);
 
-/// What the session waits for.
+/// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Connection {
     /// Nothing.
@@ -95,12 +95,12 @@ pub(super) enum RefetchReason {
     Poll,
 }
 
-/// How much of a conversation is loaded, or may have changed.
+/// The part of a conversation that is loaded, or may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
     /// The last message known here and those after it.
     Newest,
-    /// All messages that are loaded here: an earlier one may have another version now.
+    /// All messages that are loaded here, because an earlier message may have another version now.
     All,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct StreamPosition {
     pub(super) refetched_for: Option<MessageId>,
 }
 
-/// Whether the user pressed Stop.
+/// The state of the Stop button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
     #[default]

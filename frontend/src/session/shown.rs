@@ -20,7 +20,7 @@ pub(crate) enum Place {
     Deleted,
 }
 
-/// What the session is doing.
+/// The activity of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// No turn runs.
@@ -56,7 +56,7 @@ pub(crate) struct Answer {
     pub(crate) stop_reason: Option<String>,
 }
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerEnd {
     Complete,

@@ -1,5 +1,5 @@
-//! The session shown natively: step by step in `steps`, `queueing` and their like, and in `interleavings` as answers overtake
-//! each other, in a `world` with a server that `server` plays and a `screen` on which it is drawn.
+//! Tests of the session without a browser. `steps`, `queueing` and others test single steps. `interleavings` generates
+//! sequences of events for a `world`, which has a scripted `server` and a `screen`.
 
 mod deciding;
 mod drafts;
@@ -59,26 +59,26 @@ impl TestPage {
         told
     }
 
-    /// A conversation that was opened.
+    /// Opens a conversation.
     fn opened(conversation: Conversation) -> Self {
         let mut told = Self::new(Place::Loading(HERE), "");
         told.answer(Response::Loaded(Ok(Some(conversation))));
         told
     }
 
-    /// An open conversation with this question and its whole answer.
+    /// Opens a conversation with this question and its complete answer.
     fn open(question: &str) -> Self {
         Self::opened(conversation(&[(1, question, MessageStatus::Complete)]))
     }
 
-    /// Tells it something, and gives what it has done about it.
+    /// Feeds an input, and returns the effects.
     fn tell(&mut self, input: Input) -> &[Effect] {
         let begin = self.done.len();
         self.done.extend(reduce(&mut self.state, input));
         &self.done[begin..]
     }
 
-    /// Draws frame after frame, until all messages that are here are shown.
+    /// Draws frames until all loaded messages are shown.
     fn draw_all(&mut self) {
         let draws = |last: &mut Effect| matches!(last, Effect::DrawEarlier(_));
         while let Some(Effect::DrawEarlier(ticket)) = self.done.pop_if(draws) {
@@ -95,7 +95,7 @@ impl TestPage {
         self.act(Action::SendDraft(format!("id of {text}")))
     }
 
-    /// Answers what it waits for.
+    /// Responds to the current request.
     fn answer(&mut self, response: Response) -> &[Effect] {
         self.tell(Input::Response(self.waits_for().0, response))
     }
@@ -105,7 +105,7 @@ impl TestPage {
         self.tell(Input::Response(self.state.connection_ticket, Response::Events(events)))
     }
 
-    /// What it waits for.
+    /// Returns the current request.
     fn waits_for(&self) -> (Ticket, Request) {
         let last = self.done.iter().rev().find_map(|effect| match effect {
             Effect::Perform(ticket, request) => Some((*ticket, request.clone())),

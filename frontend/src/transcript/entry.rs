@@ -1,4 +1,4 @@
-//! One message of a transcript: its text, and the items that stand in it.
+//! A message of a transcript: its text, and the items in it.
 
 use std::sync::Arc;
 
@@ -9,54 +9,54 @@ use tallybook_protocol::{
 
 use super::{Call, Item, Segment, StepState, item::StoredItems, layout::Layout, segments::segments};
 
-/// The epoch of a turn that was never cut off.
+/// Epoch of the first run of a turn.
 const FIRST_EPOCH: i32 = 1;
 
-/// What a model is doing while nothing of its answer comes.
+/// The activity of a model that is not writing text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// It writes a call.
+    /// It is writing a tool call.
     WritingCall(ToolCallPreparing),
-    /// It could not be asked, and is asked again.
+    /// A model call failed and is retried.
     Retrying(ModelRetry),
 }
 
-/// One message.
+/// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Row id.
+    /// Row ID.
     pub id: MessageId,
-    /// Who wrote it.
+    /// The author's role.
     pub role: Role,
-    /// Its text so far.
+    /// The text so far.
     pub text: String,
-    /// What stands in its text, in the order in which it happened.
+    /// The items in the text, in the order in which they happened.
     pub items: Vec<Item>,
-    /// The plan that it is made by, where there is one.
+    /// The plan of the answer, if it has one.
     pub plan: Option<Arc<Plan>>,
-    /// Mode of the answer; `react` until it is known.
+    /// The mode of the answer; `react` until it is known.
     pub(super) mode: AnswerMode,
-    /// Where it stands.
+    /// The status of the message.
     pub status: MessageStatus,
-    /// What went wrong, in the server's words for the reader.
+    /// The server's error message for the user.
     pub error: Option<String>,
-    /// The stable name of what went wrong.
+    /// The stable error code.
     pub error_code: Option<String>,
-    /// Why the model stopped, in the server's word.
+    /// The reason why the model stopped, as the server names it.
     pub stop_reason: Option<String>,
-    /// Row ids of all its versions, oldest first; empty when it is the only one.
+    /// Row IDs of all versions, oldest first; empty if there is only one.
     pub siblings: Vec<MessageId>,
-    /// What the answer cost; absent while it is written, and when the provider counts nothing.
+    /// The usage of the answer; `None` while it is being written, and if the provider reports none.
     pub usage: Option<Usage>,
-    /// When it was whole, or sent, in milliseconds since 1970; absent when it was heard as it happened.
+    /// When the message was sent or completed, in milliseconds since 1970; `None` if it was received as a stream.
     pub at_ms: Option<i64>,
-    /// Who provided the model that wrote it, and that model; absent when that is not known.
+    /// The provider and the name of the model that wrote the message, if known.
     pub author: Option<(String, String)>,
-    /// What its model was told of the conversation, where that was not all of it.
+    /// The part of the conversation that the model received, if it did not receive all of it.
     pub told: Option<ContextTruncation>,
-    /// What the model is doing while nothing of the answer comes, as far as it was told.
+    /// The last reported activity of the model while it writes no text.
     pub activity: Option<Activity>,
-    /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
+    /// The epoch of the turn's last known run. It grows when the turn is resumed.
     pub(super) epoch: i32,
 }
 
@@ -87,7 +87,7 @@ impl Entry {
         Self { role: Role::User, text, status: MessageStatus::Complete, ..Self::assistant(id) }
     }
 
-    /// A message as it is stored, with what was `held` of the texts of its items before.
+    /// Creates an entry from a stored message. Keeps the full texts of items in `held`.
     pub(crate) fn stored(message: Message, held: &[Item]) -> Self {
         let is_over = message.status != MessageStatus::Streaming;
         let stored =
@@ -117,7 +117,7 @@ impl Entry {
         Layout::of(&self.text, &self.items, self.plan.as_deref())
     }
 
-    /// Its text and items, cut into pieces in order; those of all steps are in the plan.
+    /// Returns the text and items as segments, in order. Those of the plan's steps are in the plan.
     pub fn segments(&self) -> Vec<Segment> {
         let Layout { before, after, .. } = self.layout();
         let mut pieces = segments(&self.text, &before);
@@ -126,23 +126,24 @@ impl Entry {
         pieces
     }
 
-    /// The pieces of a step of its plan.
+    /// Returns the segments of a step of the plan.
     pub fn segments_of(&self, step: PlanStepId) -> Vec<Segment> {
         let found = self.layout().steps.into_iter().find(|(id, _)| *id == step);
         found.map(|(_, share)| segments(&self.text, &share)).unwrap_or_default()
     }
 
-    /// Its pieces, wherever they stand.
+    /// Returns all segments, including those of the plan's steps.
     pub fn all_segments(&self) -> Vec<Segment> {
         self.layout().shares().flat_map(|share| segments(&self.text, &share)).collect()
     }
 
-    /// The step of its plan that is being worked on.
+    /// Returns the running step of the plan.
     pub fn step_at_work(&self) -> Option<&PlanStep> {
         self.plan.as_ref()?.steps.iter().find(|step| StepState::of(step, self.status) == StepState::Working)
     }
 
-    /// Where in its text what may still grow begins: the whole answer, the last step of its plan, or what comes after.
+    /// Returns the offset of the text that may still grow: that of the whole answer, of the plan's last step, or of the
+    /// text after the plan.
     pub fn grows_from(&self) -> usize {
         let Layout { before, steps, after } = self.layout();
         match (self.step_at_work(), steps.last(), &self.plan) {
@@ -152,18 +153,18 @@ impl Entry {
         }
     }
 
-    /// What it says: its text, without what the steps of a plan wrote on the way. All of it where the steps are all there is.
+    /// Returns the text without that of the plan's steps. If there is no text after the steps, returns all of it.
     pub fn answer(&self) -> &str {
         let answer = self.text.get(self.layout().after.text).map(str::trim_start).unwrap_or_default();
         if answer.is_empty() { &self.text } else { answer }
     }
 
-    /// The tool calls among its items.
+    /// Returns the tool calls.
     pub fn calls(&self) -> impl Iterator<Item = &Arc<Call>> {
         self.items.iter().filter_map(Item::as_call)
     }
 
-    /// One of its tool calls.
+    /// Returns a tool call.
     pub fn call(&self, id: ToolCallId) -> Option<&Arc<Call>> {
         self.calls().find(|call| call.id == id)
     }
@@ -172,38 +173,38 @@ impl Entry {
         self.items.iter_mut().filter_map(Item::as_call_mut)
     }
 
-    /// The calls that wait for a decision, in their order.
+    /// Returns the calls that wait for approval, in order.
     pub(crate) fn waiting_calls(&self) -> Vec<ToolCallId> {
         self.calls().filter(|call| call.awaits_decision()).map(|call| call.id).collect()
     }
 
-    /// Whether somebody is asked for decisions on the calls that wait; once the answer is over, nobody is any more.
+    /// Returns `true` while calls of this answer can still be decided on.
     pub(crate) fn asks_for_decisions(&self) -> bool {
         matches!(self.status, MessageStatus::AwaitingApproval | MessageStatus::Streaming)
     }
 
-    /// Whether its turn ended before the answer was whole, so that it can go on.
+    /// Returns `true` if the turn ended before the answer was complete, so that it can be continued.
     pub fn is_cut_off(&self) -> bool {
         self.status.is_cut_off()
     }
 
-    /// Returns `true` if its stop reason says that it is not complete. Any word of the provider's own counts as one that does.
+    /// Returns `true` if the stop reason says that the answer is not complete. An unknown stop reason counts as such.
     pub fn is_cut_short(&self) -> bool {
         let is_whole = |word| matches!(word, "" | "end_turn" | "tool_use" | "refusal" | "pause_turn" | "client_calls");
         self.stop_reason.as_deref().is_some_and(|word| !is_whole(word))
     }
 
-    /// Returns `true` if it was to be made by a plan, no plan could be made, and it began without one.
+    /// Returns `true` if the answer was requested with a plan, but was written without one.
     pub fn lacks_plan(&self) -> bool {
         let has_begun = !self.text.is_empty() || self.calls().next().is_some();
         self.mode == AnswerMode::Plan && self.plan.is_none() && has_begun
     }
 
-    /// Returns `true` if nothing but the text differs from another state of the same message.
+    /// Returns `true` if only the text differs from another state of the same message.
     pub(crate) fn differs_only_in_text(&self, other: &Self) -> bool {
         let Self { id, role, text: _, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
         let Self { siblings, usage, at_ms, author, told, activity, epoch, .. } = self;
-        // What changes least is compared last: items are shared, so that equal ones are usually the same in memory.
+        // Fields that change rarely are compared last. Items are shared, so equal ones usually have the same address.
         (status, activity, items, plan) == (&other.status, &other.activity, &other.items, &other.plan)
             && (id, role, mode, epoch) == (&other.id, &other.role, &other.mode, &other.epoch)
             && (error, error_code, stop_reason) == (&other.error, &other.error_code, &other.stop_reason)
@@ -211,7 +212,7 @@ impl Entry {
                 == (&other.siblings, &other.usage, &other.at_ms, &other.author, &other.told)
     }
 
-    /// Whether the turn still writes this message.
+    /// Returns `true` while the turn writes this message.
     pub fn is_streaming(&self) -> bool {
         self.status == MessageStatus::Streaming
     }

@@ -1,9 +1,9 @@
-//! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively.
+//! The transcript: the page's state of one conversation. It has no signals and does not use the browser.
 //!
 //! - `fold` applies the server's events.
 //! - `entry` is a message; `item`, `call` and `thought` are what is in its text; `plan` and `step_state` are its plan.
-//! - `layout` says which part of an answer belongs to which step of a plan, and `segments` cuts it into pieces.
-//! - `groups` folds finished items together; `toggles` is what the user opened.
+//! - `layout` assigns the parts of an answer to the steps of its plan, and `segments` splits it at its items.
+//! - `groups` collapses finished items; `toggles` has what the user opened.
 
 mod call;
 mod consent;
@@ -37,16 +37,16 @@ use tallybook_protocol::{
 pub use thought::Thought;
 pub use toggles::{ExpandAll, Toggles};
 
-/// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are
-/// shared, so that a copy of the list costs little and an unchanged message is recognised by its address.
+/// A conversation as the page knows it: its newest messages, and the number and usage of those before them. Entries are
+/// shared, so copying the list is cheap, and unchanged messages have the same address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     entries: Vec<Arc<Entry>>,
-    /// What comes before the entries, until it is loaded.
+    /// The messages before the entries, until they are loaded.
     earlier: Option<Earlier>,
-    /// The message that the events being read belong to: text deltas do not name theirs.
+    /// The message of the current stream. Text deltas do not contain the ID of theirs.
     target: Option<MessageId>,
-    /// How many bytes of the target's text the server is known to have written.
+    /// The number of bytes of the target's text that the server is known to have written.
     expected_len: usize,
 }
 
@@ -58,7 +58,7 @@ impl From<Conversation> for Transcript {
     }
 }
 
-/// Messages as they are stored, with what the entries `held` have of the texts of their items.
+/// Creates entries from stored messages. Keeps the full texts of items in `held`.
 fn entries_from(messages: Vec<Message>, held: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
     let entry = |message: Message| {
         let known = held.iter().find(|entry| entry.id == message.id);
@@ -68,72 +68,72 @@ fn entries_from(messages: Vec<Message>, held: &[Arc<Entry>]) -> Vec<Arc<Entry>> 
 }
 
 impl Transcript {
-    /// What the model of the newest answer was told in place of the whole conversation. One that is being written does not say
-    /// it yet.
+    /// Returns the part of the conversation that the model of the newest answer received, if it did not receive all of it.
+    /// This is unknown while an answer is being written.
     pub(crate) fn told(&self) -> Option<&ContextTruncation> {
         let answers = self.entries.iter().rev().filter(|entry| entry.role == Role::Assistant);
         answers.filter(|entry| !entry.is_streaming() || entry.told.is_some()).map(|entry| entry.told.as_ref()).next()?
     }
 
-    /// The messages, oldest first.
+    /// Returns the messages, oldest first.
     pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }
 
-    /// One message.
+    /// Returns a message.
     pub fn find(&self, id: MessageId) -> Option<&Arc<Entry>> {
         self.entries.iter().rev().find(|entry| entry.id == id)
     }
 
-    /// What the reader said last.
+    /// Returns the text of the user's last message.
     pub fn last_question(&self) -> Option<&str> {
         self.last_asked().map(|entry| entry.text.as_str())
     }
 
-    /// The last message, whoever wrote it.
+    /// Returns the ID of the last message.
     pub fn last(&self) -> Option<MessageId> {
         self.entries.last().map(|entry| entry.id)
     }
 
-    /// The last message of the reader's own.
+    /// Returns the user's last message.
     pub fn last_asked(&self) -> Option<&Entry> {
         self.entries.iter().rev().find(|entry| entry.role == Role::User).map(Arc::as_ref)
     }
 
-    /// Whether a turn is known to run.
+    /// Returns `true` if a turn is known to run.
     pub fn runs(&self) -> bool {
         self.target.is_some_and(|id| self.find(id).is_none_or(|entry| entry.is_streaming()))
     }
 
-    /// Whether the last message is an answer that ended well.
+    /// Returns `true` if the last message is a complete answer.
     pub fn is_answered(&self) -> bool {
         self.entries.last().is_some_and(|last| last.role == Role::Assistant && last.status == MessageStatus::Complete)
     }
 
-    /// Whether the answer to a question was made by a plan.
+    /// Returns `true` if the answer to a question has a plan.
     pub(crate) fn is_planned(&self, question: MessageId) -> bool {
         let answer = self.entries.iter().skip_while(|entry| entry.id != question).nth(1);
         answer.is_some_and(|answer| answer.plan.is_some())
     }
 
-    /// Whether nothing is missing between what is here and what is stored.
+    /// Returns `true` if no message is missing between the loaded ones and these stored ones.
     pub fn joins(&self, stored: &Conversation) -> bool {
         let first = stored.messages.first();
         stored.earlier.is_none() || first.is_some_and(|first| self.entries.iter().any(|entry| entry.id == first.id))
     }
 
-    /// The first message, whichever it is.
+    /// Returns the ID of the first loaded message.
     pub fn first(&self) -> Option<MessageId> {
         self.entries.first().map(|entry| entry.id)
     }
 
-    /// Whether there are messages before the first one here.
+    /// Returns `true` if there are messages before the first loaded one.
     pub fn has_earlier(&self) -> bool {
         self.earlier.is_some()
     }
 
-    /// Puts in front what leads up to the message `first`. When that is no longer the first one here, because this was
-    /// done already or another branch is shown by now, it changes nothing, and says so.
+    /// Inserts a page of messages before the message `first`. Returns `false` and changes nothing if `first` is not the
+    /// first loaded message: the page was already inserted, or another branch is shown.
     pub fn prepend(&mut self, first: MessageId, page: Conversation) -> bool {
         let fits = self.first() == Some(first);
         if fits {
@@ -143,14 +143,14 @@ impl Transcript {
         fits
     }
 
-    /// What is here from the message before `first` on; nothing where there is none.
+    /// Returns the transcript from the message before `first` on; `None` if there is no such message.
     pub(crate) fn with_one_before(&self, first: MessageId) -> Option<Self> {
         let at = self.entries.iter().position(|entry| entry.id == first)?.checked_sub(1)?;
         Some(Self { entries: self.entries[at..].to_vec(), ..*self })
     }
 
-    /// Takes a conversation as it is stored. What is here of before its first message stays: the way to a message never
-    /// changes. So do texts of calls that were loaded whole.
+    /// Replaces the messages with stored ones. Loaded messages before the first of these stay, because the branch that leads
+    /// to a message never changes. Full texts of calls stay, too.
     pub fn refresh(&mut self, stored: Conversation) {
         let mut refreshed = Self {
             target: stored.active_message_id,
@@ -166,12 +166,12 @@ impl Transcript {
         *self = refreshed;
     }
 
-    /// A tool call.
+    /// Returns a tool call.
     pub fn find_call(&self, id: ToolCallId) -> Option<&Arc<Call>> {
         self.entries.iter().rev().find_map(|entry| entry.call(id))
     }
 
-    /// Changes a call, wherever it stands.
+    /// Changes a call.
     fn change_call(&mut self, id: ToolCallId, change: impl FnOnce(&mut Call)) {
         let entry = self.entries.iter_mut().rev().find(|entry| entry.call(id).is_some());
         if let Some(call) = entry.and_then(|entry| Arc::make_mut(entry).calls_mut().find(|call| call.id == id)) {
@@ -179,12 +179,12 @@ impl Transcript {
         }
     }
 
-    /// The answer that waits for somebody's decision on its calls. Nothing comes after one.
+    /// Returns the answer that waits for approval of its calls. It is always the last message.
     pub fn awaiting(&self) -> Option<&Entry> {
         self.entries.last().filter(|last| last.status == MessageStatus::AwaitingApproval).map(Arc::as_ref)
     }
 
-    /// Takes a call as the server has it, which is whole. A call that is shown no more stays out.
+    /// Stores the full texts of a call. Ignores calls that are not in the transcript any more.
     pub fn put_call(&mut self, call: ToolCall) {
         let id = call.tool_call_id;
         let Some(entry) = self.entries.iter_mut().rev().find(|entry| entry.call(id).is_some()) else { return };
@@ -194,7 +194,7 @@ impl Transcript {
         *held = Item::Call(Arc::new(call.into())).merged(held.clone());
     }
 
-    /// The messages that are not the very same in `drawn`.
+    /// Returns the messages from the first one on that differs from `drawn`.
     pub(crate) fn changed_since(&self, drawn: &Self) -> &[Arc<Entry>] {
         let same = self.entries.iter().zip(&drawn.entries).take_while(|(known, drawn)| Arc::ptr_eq(known, drawn));
         &self.entries[same.count()..]

@@ -186,7 +186,7 @@ pub(super) fn take_newest(page: &mut Conversation, count: usize) -> Conversation
     Conversation { summary: page.summary.clone(), messages, earlier, active_message_id: page.active_message_id }
 }
 
-/// Returns the window of the loaded messages, as far as they belong to the branch that is shown.
+/// Returns the window of the loaded messages that belong to the shown branch.
 pub(super) fn loaded_window(transcript: &Transcript) -> Window {
     Window { limit: Some(MESSAGES_AT_ONCE), from: transcript.first(), before: None }
 }

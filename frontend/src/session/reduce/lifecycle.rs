@@ -265,7 +265,7 @@ impl State {
         match event.kind {
             FeedKind::ConversationDeleted => self.on_deleted(out),
             FeedKind::BranchSelected => {
-                // Messages before the last one may have another version now.
+                // A message before the last may have another version now.
                 self.refetch_scope = Scope::All;
                 self.catch_up(out);
             }

@@ -1,4 +1,4 @@
-//! Calls that wait for a person's decision: what is asked of the server, and what comes of it.
+//! Decisions on calls that wait for approval.
 
 use tallybook_protocol::{CallDecision, Decision, MessageStatus::AwaitingApproval};
 
@@ -20,7 +20,7 @@ fn waiting(calls: &[i64]) -> TestPage {
     TestPage::opened(paused(calls))
 }
 
-/// What it asks of the server: the calls that are decided on.
+/// Returns the calls of the requested decisions.
 fn asked(here: &TestPage) -> Vec<i64> {
     let (_, Request::Decide(HERE, decisions)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     decisions.iter().map(|decision| decision.tool_call_id.0).collect()
@@ -67,7 +67,7 @@ fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
     let stored = conversation(&[(1, "Q1", MessageStatus::Streaming)]);
     here.answer(Response::Loaded(Ok(Some(stored))));
     assert_eq!(here.state.notice.as_deref(), Some("No."));
-    assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "what somebody else has going on is read");
+    assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "a turn that was resumed elsewhere is joined");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn stop_ends_a_turn_that_waits() {
         decide(&mut here, &[7]);
         assert!(!here.done.iter().any(|effect| matches!(effect, Effect::Perform(_, Request::Decide(..)))), "too late");
         here.tell(Input::Stopped(here.stop_ticket(), outcome));
-        assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "nobody reads a turn that has paused");
+        assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "a waiting turn has no stream");
         here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
         assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
     }
@@ -112,7 +112,7 @@ fn what_is_decided_elsewhere_is_heard() {
         let mut here = waiting(&[7, 8]);
         here.tell(news(kind));
         assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "{kind:?}");
-        assert_eq!(here.state.phase(), Phase::Awaiting, "one can decide meanwhile");
+        assert_eq!(here.state.phase(), Phase::Awaiting, "the user can decide meanwhile");
         decide(&mut here, &[7]);
         assert_eq!(asked(&here), [7]);
     }

@@ -1,4 +1,4 @@
-//! What happens in another tab while this one is busy with something else, and how this one comes to know of it.
+//! Changes in other tabs while this tab is busy.
 
 use tallybook_protocol::{
     MessageStatus::{AwaitingApproval, Complete, Stopped, Streaming},
@@ -69,5 +69,5 @@ fn a_turn_that_was_looked_up_in_vain_is_read_all_the_same() {
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     here.answer(Response::Joined(Ok(true)));
     here.events(vec![start(3, "Q3")]);
-    assert_eq!(here.state.connection, Connection::Streaming, "it does not look for it for ever");
+    assert_eq!(here.state.connection, Connection::Streaming, "the conversation is loaded once for an unknown answer");
 }

@@ -64,7 +64,7 @@ fn after_an_answer_that_did_not_end_well_it_waits_for_its_reader() {
     assert_eq!(sent(&here).unwrap().content, "Q3");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3"), end(3, "A3")]);
-    assert_eq!(sent(&here).unwrap().content, "Q4", "and then goes on by itself");
+    assert_eq!(sent(&here).unwrap().content, "Q4", "the next message is sent automatically");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     again.answer(Response::Joined(Ok(true)));
     again.events(vec![end(2, "A2")]);
-    assert_eq!(sent(&again).unwrap().client_message_id.as_deref(), Some("id of Q3"), "what ran goes on");
+    assert_eq!(sent(&again).unwrap().client_message_id.as_deref(), Some("id of Q3"), "the running turn is followed");
 
     // Reloaded while the first was on its way, and it arrived.
     let kept = again.state.queue.to_text();

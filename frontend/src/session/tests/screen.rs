@@ -1,5 +1,4 @@
-//! What a reader of a world sees, drawn as `session::drawing` does it: what is due in the next frame, and of each message what
-//! was drawn last.
+//! The rendered state of a world's transcript, updated as in `session::drawing`.
 
 use std::{collections::HashMap, mem, sync::Arc};
 
@@ -10,12 +9,12 @@ use crate::transcript::{Entry, Transcript};
 pub(super) struct Screen {
     transcript: Transcript,
     messages: HashMap<MessageId, Arc<Entry>>,
-    /// Whether the next frame will draw what is known.
+    /// `true` if the next frame draws the known transcript.
     is_due: bool,
 }
 
 impl Screen {
-    /// Draws what is known. What has not changed since stays as it was drawn.
+    /// Draws the messages that changed.
     pub(super) fn draw(&mut self, known: &Transcript) {
         let changed = known.changed_since(&self.transcript);
         self.messages.extend(changed.iter().map(|entry| (entry.id, Arc::clone(entry))));

@@ -1,5 +1,5 @@
-//! A small server for the interleavings: it keeps a tree of messages, runs one turn at a time, and tells it to whoever
-//! reads. It answers as the real one does, but only when it is asked to.
+//! A scripted server for the interleavings. It keeps a tree of messages and runs one turn at a time.
+//! It responds as the real server does, but only when the world lets a request arrive.
 
 use tallybook_protocol::{
     CallDecision, ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId,
@@ -35,11 +35,11 @@ pub(super) struct Server {
     pub(super) messages: Vec<Stored>,
     head: Option<i64>,
     active: Option<i64>,
-    /// What the readers of the turn are told, in order. A new turn has a new list.
+    /// The events of the turn, in order. A new turn has a new list.
     log: Vec<ChatEvent>,
     /// Which turn's list it is.
     pub(super) turn: u32,
-    /// What the feed has to tell.
+    /// Events that the feed has not delivered yet.
     pub(super) feed: Vec<FeedKind>,
 }
 
@@ -117,7 +117,7 @@ impl Server {
         let is_same = |stored: &&Stored| stored.client_id.is_some() && stored.client_id == new.client_message_id;
         if let Some(known) = self.messages.iter().find(is_same).filter(|_| self.exists) {
             let runs = self.active.and_then(|id| self.find(id)).is_some_and(|answer| answer.parent == Some(known.id));
-            // The real one tells the end of a turn that is over, too; whoever looks finds it as well.
+            // The real server reports the end of a turn that is over, too. A refetch shows it as well.
             return if runs { Ok(()) } else { Err(refused(409)) };
         }
         self.check()?;
@@ -201,7 +201,7 @@ impl Server {
         let _ = self.end(MessageStatus::AwaitingApproval);
     }
 
-    /// Takes decisions, all or none; true when the turn goes on.
+    /// Stores all of the decisions or none. Returns `true` if the turn resumes.
     pub(super) fn decide(&mut self, decisions: &[CallDecision]) -> Result<bool, ApiError> {
         if !self.exists {
             return Err(refused(404));
@@ -281,7 +281,7 @@ impl Server {
         }))
     }
 
-    /// Whether a turn runs, and what its reader is told first that comes without knowing of it.
+    /// Joins the running turn. Returns the first event for a subscriber that knows nothing of the turn.
     pub(super) fn join(&self) -> Result<Option<ChatEvent>, ApiError> {
         if !self.exists {
             return Err(refused(404));
@@ -289,7 +289,7 @@ impl Server {
         Ok(self.active.and_then(|id| self.snapshot(id)))
     }
 
-    /// What readers of that turn are told after so many events.
+    /// Returns the events of that turn after this many.
     pub(super) fn told(&self, turn: u32, after: usize) -> Option<&[ChatEvent]> {
         if turn == self.turn { self.log.get(after..) } else { None }
     }

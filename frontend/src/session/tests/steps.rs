@@ -1,4 +1,4 @@
-//! Single steps: what a reader does and hears, and what comes of it.
+//! Single actions and inputs, and their effects.
 
 use tallybook_protocol::{
     MessageStatus::{Complete, Streaming},
@@ -125,7 +125,7 @@ fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
         assert_eq!((here.state.is_stopping(), here.state.notice.is_some()), (false, says));
         here.act(Action::Stop);
         here.tell(Input::Stopped(ticket, Err(ApiError::Unreachable)));
-        assert!(here.state.is_stopping(), "what comes of the first says nothing of the second");
+        assert!(here.state.is_stopping(), "the result of the first request does not concern the second");
     }
 }
 
@@ -373,5 +373,5 @@ fn what_is_written_is_kept_until_it_is_stored() {
     here.events(vec![start(2, "Q2")]);
     assert_eq!(here.state.unsent(), "and more");
     again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
-    assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
+    assert_eq!(again.state.draft, "and more", "a stored message is removed from the draft");
 }

@@ -1,5 +1,5 @@
-//! A page and a server with everything that is under way between them. Things happen to it one at a time, and what must hold
-//! at all times is checked after each.
+//! A page, a server, and the requests and responses between them. Events happen one at a time, and the invariants are
+//! checked after each.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::{
     transcript::Entry,
 };
 
-/// What is under way between page and server.
+/// A request or response on its way.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a world holds a handful of them")]
 enum UnderWay {
-    /// On its way to the server.
+    /// A request on its way to the server.
     Request(Effect),
-    /// On its way back, with the stream that it opens.
+    /// A response on its way to the page, with the stream that it opens.
     Answer(Input, Option<Stream>),
 }
 
-/// A reader of a turn at the server.
+/// A subscriber of a turn at the server.
 #[derive(Clone, Debug)]
 struct Stream {
     ticket: Ticket,
@@ -43,7 +43,7 @@ pub(super) struct World {
     stream: Option<Stream>,
     typed: Vec<String>,
     last_typed: usize,
-    /// What waited for the end of an answer as it stands: by id.
+    /// Texts of queued messages, by their IDs.
     queued: BTreeMap<String, String>,
     screen: Screen,
 }
@@ -72,7 +72,7 @@ impl World {
                 Effect::Perform(..) | Effect::Abort | Effect::Stop(..) | Effect::LoadEarlier(..) if was_gone => {
                     panic!("{effect:?} for a conversation that is gone");
                 }
-                // What was waited for may arrive all the same.
+                // The previous request may still arrive at the server.
                 Effect::Perform(..) => {
                     self.stream = None;
                     self.under_way.push(UnderWay::Request(effect));
@@ -92,7 +92,7 @@ impl World {
         self.check();
     }
 
-    /// What holds at all times.
+    /// Checks the invariants.
     fn check(&self) {
         let state = &self.page.state;
         let edited = state.edited.as_ref().map(|edited| edited.text.as_str()).unwrap_or_default();
@@ -245,7 +245,7 @@ impl World {
             }
             Happening::Pause => self.server.pause(),
             Happening::Elsewhere(what) => self.elsewhere(what),
-            // One that the page does not know of yet it would make again, and under the same name, as never happens.
+            // The page does not know the conversation yet, and would create another one with the same ID.
             Happening::Delete if self.page.state.uuid().is_none() => {}
             Happening::Delete => self.server.delete(),
             Happening::Feed => {
@@ -269,7 +269,7 @@ impl World {
 
     fn elsewhere(&mut self, what: usize) {
         if self.page.state.uuid().is_none() {
-            // One that was made and never heard of is not the one that the next message makes.
+            // The page does not know the conversation, and the next message creates another one.
             return;
         }
         let ids: Vec<_> = self.server.messages.iter().map(|message| message.id).collect();
@@ -304,7 +304,7 @@ impl World {
         self.serve(effect);
     }
 
-    /// The server does what it is asked, and its answer is on its way.
+    /// Lets the server carry out a request, and sends the response on its way.
     fn serve(&mut self, effect: Effect) {
         let server = &mut self.server;
         let mut stream = None;
@@ -392,7 +392,7 @@ impl World {
             UnderWay::Answer(Input::Response(ticket, answer), _) => {
                 let answer = match answer {
                     Response::Created(Ok(Creation::Stopped)) => Response::Created(Ok(Creation::Stopped)),
-                    // That it was made was heard, and then nothing of the message.
+                    // The response to the creation arrived, and the one to the message did not.
                     Response::Created(_) => Response::Created(Ok(Creation::Unknown(HERE))),
                     Response::Started(_) => Response::Started(Err(ApiError::Unreachable)),
                     Response::Joined(_) => Response::Joined(Err(ApiError::Unreachable)),
@@ -402,7 +402,7 @@ impl World {
                 };
                 Input::Response(ticket, answer)
             }
-            // Not of the network.
+            // Not a request to the server.
             other => return self.under_way.push(other),
         };
         self.tell(failure);
@@ -414,7 +414,7 @@ impl World {
         let Some(&at) = which.checked_rem(answers.len()).and_then(|which| answers.get(which)) else { return };
         let UnderWay::Answer(input, stream) = self.under_way.remove(at) else { return };
         self.tell(input);
-        // One that is no longer waited for is let go with its stream.
+        // The page closes the stream of a response that it no longer waits for.
         if let Some(stream) = stream.filter(|stream| stream.ticket == self.page.state.connection_ticket) {
             self.stream = Some(stream);
         }
@@ -429,7 +429,7 @@ impl World {
                 stream.told += told.len();
                 events.extend(told);
             }
-            // Another turn runs by now, and this one is over: whoever is this late has to begin anew.
+            // That turn is over and another one runs, so this subscriber has to start over.
             None if events.is_empty() => return self.happen(Happening::Break),
             None => {}
         }
@@ -442,7 +442,7 @@ impl World {
         self.tell(Input::Response(ticket, Response::Events(events)));
     }
 
-    /// Lets everything come to rest: nothing is lost any more, and whoever is late is waited for.
+    /// Delivers everything that is on its way, until nothing happens any more, and checks the final state.
     pub(super) fn settle(&mut self) {
         self.tell(Input::Hidden(false));
         self.tell(Input::Leaving(false));
@@ -470,8 +470,8 @@ impl World {
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
-        assert_eq!(state.link, None, "whoever goes somewhere is there, or is told why not");
-        // What waits goes on by itself, or says that it does not.
+        assert_eq!(state.link, None, "the user has reached the message, or a notice says why not");
+        // The queue is sent, or the page shows that it waits.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));
         assert!(
             next.is_none() || state.queue.waits || state.queue.is_held || !state.transcript.is_answered(),
