@@ -85,7 +85,7 @@ impl Skipped {
 struct Word<'a> {
     prose: &'a mut Prose,
     skipped: Skipped,
-    /// Whether the node is within a text element. Other elements contain only white space and field codes.
+    /// `true` within a text element. Other elements contain only white space and field codes.
     is_text: bool,
 }
 
@@ -212,9 +212,9 @@ struct Slide {
     prose: Prose,
     skipped: Skipped,
     is_text: bool,
-    /// Whether the shape is the slide's title.
+    /// `true` within the slide's title.
     is_title: bool,
-    /// Whether the shape repeats something of the slide, such as its number on the page of notes.
+    /// `true` within a shape that repeats something on each page, such as the slide's number.
     is_repeated: bool,
 }
 

@@ -131,7 +131,7 @@ fn write(encoder: impl image::ImageEncoder, image: &DynamicImage) -> Result<(), 
     written.map_err(|_| Refusal::unreadable("the image cannot be encoded"))
 }
 
-/// Whether the end marker follows the image data. The decoder fills missing data with gray instead of failing.
+/// Returns whether the end marker follows the image data. The decoder fills missing data with gray instead of failing.
 ///
 /// Segments before the data are skipped, since they can contain a thumbnail with an end marker of its own.
 fn has_end_of_jpeg(file: &[u8]) -> bool {

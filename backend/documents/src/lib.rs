@@ -34,7 +34,7 @@ pub const CHILD_COMMAND: &str = "process-file";
 pub const READABLE_FORMATS: &str = "PNG, JPEG, WebP and GIF images; PDF, Word (.docx), Excel (.xlsx), PowerPoint \
                                     (.pptx) and OpenDocument files; HTML, CSV, Markdown, source code and plain text";
 
-/// What was read from a file.
+/// The text or image that was read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessedFile {
     /// Decides how the file is shown and sent to models.
@@ -43,9 +43,9 @@ pub struct ProcessedFile {
     pub media_type: String,
     /// Text of each page, empty for an image. Pages that contain no text are empty strings.
     pub pages: Vec<String>,
-    /// Whether any page contains text. A scanned document has pages but no text.
+    /// `true` if any page contains text. A scanned document has pages but no text.
     pub has_text: bool,
-    /// Whether the text or the number of pages exceeded the limit, so that `pages` is only the beginning.
+    /// `true` if the text or the number of pages exceeded the limit, so that `pages` is only the beginning.
     pub truncated: bool,
     /// The prepared image, if the file is one.
     pub image: Option<ProcessedImage>,
@@ -104,7 +104,7 @@ pub enum ProcessError {
         /// A sentence without a full stop, for users.
         reason: String,
     },
-    /// The child process could not be started or used, which is no fault of the file.
+    /// The child process could not be started or used. The file may be readable.
     #[error("files cannot be read at the moment: {reason}")]
     Unavailable {
         /// The cause, for the log.

@@ -206,7 +206,7 @@ impl Prose {
         self.line();
     }
 
-    /// Whether the text reached the limit. What is written from now on is dropped.
+    /// Returns whether the text reached the limit. Text that is written from now on is dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.text.len() > MAX_TEXT_BYTES
     }

@@ -4,14 +4,18 @@
 //! It forbids unsafe code, bounds the nesting of objects, and knows the predefined Japanese, Chinese and Korean
 //! encodings, on which other libraries panic.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
+use encoding_rs::WINDOWS_1252;
 use hayro_interpret::{
     BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
     InterpreterSettings, SoftMask, TransformExt as _,
     font::{Glyph, GlyphRun},
     hayro_cmap::{BfString, WritingMode},
-    hayro_syntax::{DecryptionError, LoadPdfError, Pdf},
+    hayro_syntax::{
+        DecryptionError, LoadPdfError, Pdf,
+        object::{self, Dict, dict::keys::ACTUAL_TEXT},
+    },
     interpret_page,
     kurbo::{Affine, BezPath, Point, Rect, Vec2},
 };
@@ -79,6 +83,15 @@ struct Writer {
     /// Numbers of glyphs with and without a known character.
     known: usize,
     unknown: usize,
+    /// Open parts of the page that the file marks.
+    marked: Vec<Marked>,
+}
+
+/// A marked part of the page.
+enum Marked {
+    Other,
+    /// Its glyphs stand for this text, as ligatures and hyphenated words do. Empty once it is written.
+    Text(String),
 }
 
 /// A glyph on the page.
@@ -98,10 +111,16 @@ impl Writer {
         if self.text.len() > self.max_bytes {
             return;
         }
-        let text = match glyph.as_unicode() {
-            Some(BfString::Char(character)) => readable(&character.to_string()),
-            Some(BfString::String(text)) => readable(&text),
-            None => String::new(),
+        let replacement = self.marked.iter_mut().rev().find_map(|marked| match marked {
+            Marked::Text(text) => Some(std::mem::take(text)),
+            Marked::Other => None,
+        });
+        let is_replaced = replacement.is_some();
+        let text = match (replacement, glyph.as_unicode()) {
+            (Some(text), _) => text,
+            (None, Some(BfString::Char(character))) => readable(&character.to_string()),
+            (None, Some(BfString::String(text))) => readable(&text),
+            (None, None) => String::new(),
         };
         let (start, end, up) = match mode {
             WritingMode::Horizontal => {
@@ -125,6 +144,13 @@ impl Writer {
         } else {
             self.last.map_or(Vec2::new(1.0, 0.0), |last| last.direction)
         };
+        if is_replaced && text.is_empty() {
+            // The text of this part is written already, and extends to the end of this glyph.
+            if let Some(last) = &mut self.last {
+                last.end = placed_end;
+            }
+            return;
+        }
         if text.trim().is_empty() {
             // A space that is a glyph: the next glyph is that much further, which separates the words. Narrow ones
             // would not.
@@ -202,6 +228,11 @@ fn readable(text: &str) -> String {
     readable
 }
 
+/// Decodes a text of the file: UTF-16 or UTF-8 with a mark, else nearly Latin.
+fn decode_string(bytes: &[u8]) -> Cow<'_, str> {
+    WINDOWS_1252.decode(bytes).0
+}
+
 /// Chinese and Japanese characters, which are written without spaces.
 fn is_wide(character: char) -> bool {
     matches!(character, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..)
@@ -212,6 +243,15 @@ impl<'a> Device<'a> for Writer {
         for glyph in run.glyphs() {
             self.glyph(glyph, props.transform * glyph.transform(), run.writing_mode());
         }
+    }
+
+    fn begin_marked_content(&mut self, _: &[u8], properties: Option<&Dict<'_>>) {
+        let text = properties.and_then(|properties| properties.get::<object::String<'_>>(ACTUAL_TEXT));
+        self.marked.push(text.map_or(Marked::Other, |text| Marked::Text(readable(&decode_string(&text)))));
+    }
+
+    fn end_marked_content(&mut self) {
+        self.marked.pop();
     }
 
     fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {}

@@ -108,7 +108,7 @@ fn recognize_compound(file: &[u8]) -> Refusal {
     }
 }
 
-/// Whether the document begins as a complete HTML page. Markdown files often contain elements of HTML, too.
+/// Returns whether the document begins as a complete HTML page. Markdown files often contain elements of HTML, too.
 fn is_html(text: &str) -> bool {
     let mut rest = text.trim_start();
     // A page may begin with comments, and XHTML with a declaration.

@@ -87,12 +87,12 @@ pub(crate) fn decode(file: &[u8], declared: Option<&'static Encoding>) -> Option
 fn decode_as(encoding: &'static Encoding, bytes: &[u8]) -> Option<String> {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len())?);
-    // `false`: an incomplete character at the end is no error.
+    // `false`: an incomplete character at the end is dropped.
     let (result, _) = decoder.decode_to_string_without_replacement(bytes, &mut text, false);
     (result == DecoderResult::InputEmpty).then_some(text)
 }
 
-/// Whether more than a hundredth of the characters are control characters. Logs contain a few.
+/// Returns whether more than a hundredth of the characters are control characters. Logs contain a few.
 fn looks_binary(text: &str) -> bool {
     let control = text.chars().filter(|character| character.is_control() && !is_layout(*character)).count();
     control > text.len() / 100
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_not_decoded() {
+    fn binary_data_is_not_decoded() {
         let noise: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let without_zeros: Vec<u8> = noise.iter().copied().filter(|byte| *byte != 0).collect();
         assert_eq!(decode(&noise, None), None);

@@ -95,7 +95,7 @@ async fn a_child_whose_request_is_dropped_is_killed() {
 }
 
 #[tokio::test]
-async fn a_child_with_a_malformed_answer_is_no_fault_of_the_file() {
+async fn a_child_with_a_malformed_answer_is_not_blamed_on_the_file() {
     for commands in ["exit 0", "echo nonsense", "printf '\\377\\377\\377\\377'", "exit 3"] {
         let result = process_with(&Script::new(commands).processor(), b"x", "x").await;
         assert!(matches!(result, Err(ProcessError::Unavailable { .. })), "{commands}: {result:?}");
