@@ -62,7 +62,7 @@ fn process(file: Vec<u8>) -> Result<ProcessedFile, Refusal> {
     let media_type = content.media_type().to_owned();
     let (kind, pages) = match content {
         Content::Image(format) => {
-            let image = Some(image::prepare(&file, format)?);
+            let image = Some(image::prepare(file, format)?);
             let kind = FileKind::Image;
             return Ok(ProcessedFile { kind, media_type, pages: Vec::new(), has_text: false, truncated: false, image });
         }

@@ -3,8 +3,8 @@
 //!
 //! Linux has all three since 5.13. Without Landlock, seccomp still refuses to open files and sockets; without seccomp,
 //! Landlock still refuses files and TCP, though not UDP. Without both (other systems, other processors, a container
-//! that forbids them), only the limits protect the server, and the parent logs a warning. The process has no
-//! environment and no open files but the standard streams in any case.
+//! that forbids them), only the limits protect the server, and the parent logs a warning. The process has none
+//! of the server's environment, and no open files but the standard streams, in any case.
 
 use std::io;
 

@@ -23,11 +23,14 @@ use crate::{
 const JPEG_QUALITY: u8 = 88;
 
 /// Decodes the image, or the first one of an animation.
-pub(crate) fn prepare(file: &[u8], format: ImageFormat) -> Result<ProcessedImage, Refusal> {
+pub(crate) fn prepare(file: Vec<u8>, format: ImageFormat) -> Result<ProcessedImage, Refusal> {
+    if format == ImageFormat::Jpeg && !has_end_of_jpeg(&file) {
+        return Err(cut_off());
+    }
+    // Decoders own the file, and free it as soon as they can.
     let input = Cursor::new(file);
     match format {
         ImageFormat::Png => resize(PngDecoder::new(input), format),
-        ImageFormat::Jpeg if !has_end_of_jpeg(file) => Err(cut_off()),
         ImageFormat::Jpeg => resize(JpegDecoder::new(input), format),
         ImageFormat::Gif => resize(GifDecoder::new(input), format),
         ImageFormat::WebP => resize(WebPDecoder::new(input), format),

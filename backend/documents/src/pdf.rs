@@ -152,8 +152,7 @@ impl Writer {
             return;
         }
         if text.trim().is_empty() {
-            // A space that is a glyph: the next glyph is that much further, which separates the words. Narrow ones
-            // would not.
+            // Spaces can be so narrow that the distance of the next glyph does not separate the words.
             self.unknown += usize::from(text.is_empty());
             if !text.is_empty() && self.last.is_some() && !self.text.ends_with(char::is_whitespace) {
                 self.text.push(' ');

@@ -93,6 +93,8 @@ impl FileProcessor {
     fn start(&self, input: Stdio) -> Result<Child, ProcessError> {
         let mut command = Command::new(&self.program);
         command.arg(CHILD_COMMAND).env_clear().stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
+        // The server's allocator reserves a gibibyte of address space at start, more than the child may have.
+        command.env("MIMALLOC_ARENA_RESERVE", "0");
         // The child does not keep the server's folder in use.
         command.current_dir("/").kill_on_drop(true);
         command.spawn().map_err(|error| unavailable("the child process cannot be started", Some(error)))
