@@ -31,6 +31,8 @@ fn main() -> ExitCode {
     };
     // These need no settings, so they also work if the settings are wrong.
     match options.task() {
+        // First, since it forbids itself most of what the others do.
+        Some(Task::ProcessFile) => return tallybook_documents::run_child(),
         Some(Task::Licenses) => return licenses(),
         Some(Task::HealthCheck) => {
             let result = health_check::check(options.address());

@@ -257,6 +257,9 @@ pub enum Task {
     /// Checks that the server on HOST and PORT is alive. Fails if it is not.
     #[command(name = "healthcheck")]
     HealthCheck,
+    /// Reads the file on standard input for a running server, which starts this itself.
+    #[command(name = tallybook_documents::CHILD_COMMAND, hide = true)]
+    ProcessFile,
     /// Prints the completions of a shell.
     Completions {
         /// The shell.

@@ -3,8 +3,11 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
+
+use tallybook_documents::{CHILD_COMMAND, FileProcessor, ProcessError};
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
@@ -46,6 +49,20 @@ fn an_invalid_setting_stops_the_program_with_an_error_that_names_it() {
         assert!(!output.status.success(), "{name}={value} was accepted");
         assert!(said.contains(name), "{name}={value}: {said}");
     }
+}
+
+#[tokio::test]
+async fn the_program_reads_files_as_a_confined_child_of_itself() {
+    let processor = FileProcessor::new(PathBuf::from(env!("CARGO_BIN_EXE_tallybook")));
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../documents/tests/fixtures");
+    let document = processor.process(&fixtures.join("90ms-rksj-h.pdf"), "report.pdf").await.unwrap();
+    assert!(document.pages[0].contains("吾輩は猫である。"), "{document:?}");
+    let photo = processor.process(&fixtures.join("rotated.jpg"), "photo.jpg").await.unwrap();
+    assert_eq!(photo.image.map(|image| (image.width, image.height)), Some((20, 40)));
+    let damaged = processor.process(&fixtures.join("password.pdf"), "secret.pdf").await;
+    assert!(matches!(damaged, Err(ProcessError::Unreadable { .. })), "{damaged:?}");
+    let help = program().arg("--help").output().unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains(CHILD_COMMAND), "users need not know the command");
 }
 
 #[test]
