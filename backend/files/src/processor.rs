@@ -38,7 +38,6 @@ pub(crate) struct EncodedImage {
 
 /// The reason why a file is refused.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the processes that read documents return it")]
 pub(crate) enum ProcessError {
     UnsupportedType,
     Unreadable { reason: String },

@@ -1,6 +1,6 @@
 //! The use cases of files.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tallybook_accounts::{UserId, lock_user};
@@ -228,9 +228,9 @@ impl Files {
         Ok(FileText { pages: file.pages.unwrap_or_default(), page, text })
     }
 
-    /// Returns a page of the text of content; `None` if there is no such page.
-    pub async fn page(&self, sha256: &str, page: i32) -> sqlx::Result<Option<String>> {
-        texts::find(&self.db, sha256, page).await
+    /// Returns the text of at most `limit` pages of content, beginning with page `first`.
+    pub async fn pages(&self, sha256: &str, first: i32, limit: i32) -> sqlx::Result<Vec<String>> {
+        texts::list(&self.db, sha256, first, limit).await
     }
 
     /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.

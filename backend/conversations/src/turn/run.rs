@@ -13,7 +13,7 @@ use tallybook_accounts::UserId;
 use tallybook_agent::{
     AgentError, EndReason, RecordError, ResumeState, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
 };
-use tallybook_llm::{ModelMessage, tokens};
+use tallybook_llm::{ModelMessage, Quirk, tokens};
 use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
 use tallybook_tools::{ToolRegistry, ToolSpec, UserKey};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 use crate::{
     context::Context,
     store::{
-        ConversationId,
+        ConversationId, message_files,
         turns::{self, FIRST_EPOCH, TurnRows},
         user_settings::TurnSettings,
     },
@@ -130,6 +130,11 @@ impl Turn {
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
         let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        if model.quirks().has(Quirk::NoImages)
+            && let Err(error) = message_files::forget_images(&context.db, self.rows.user_message_id).await
+        {
+            tracing::warn!(%error, "it could not be recorded that the model received no images");
+        }
         match &ran {
             Ok(outcome) => record_usage(&span, outcome.usage),
             Err(error) => record_failure(&span, error.code()),

@@ -1,7 +1,7 @@
 //! SQL of files: `blobs` and `blob_chunks` (content), `files`, and `file_texts`.
 
 pub(crate) mod blobs;
-pub mod files;
+pub(crate) mod files;
 pub(crate) mod texts;
 
 use sqlx::error::DatabaseError;

@@ -21,6 +21,17 @@ pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String])
     Ok(())
 }
 
+/// Returns the text of at most `limit` pages, beginning with this one.
+pub(crate) async fn list(db: &Database, sha256: &str, first: i32, limit: i32) -> sqlx::Result<Vec<String>> {
+    db.reader()
+        .query(select!("SELECT text FROM file_texts WHERE sha256 = ? AND page >= ? ORDER BY page LIMIT ?"))
+        .bind(sha256)
+        .bind(first)
+        .bind(limit)
+        .fetch_values()
+        .await
+}
+
 /// Returns the text of a page.
 pub(crate) async fn find(db: &Database, sha256: &str, page: i32) -> sqlx::Result<Option<String>> {
     db.reader()
