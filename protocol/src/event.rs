@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    AnswerMode, ApprovalDecided, ApprovalRequested, ContextTruncation, MessageFile, MessageId, MessageStatus, Plan, PlanStepChanged,
-    RawJson, Reasoning, ReasoningDelta, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ApprovalDecided, ApprovalRequested, ContextTruncation, MessageFile, MessageId, MessageStatus, Plan,
+    PlanStepChanged, RawJson, Reasoning, ReasoningDelta, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 
 /// The user's message is stored and a turn has started.

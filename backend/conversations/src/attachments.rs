@@ -45,7 +45,9 @@ pub(crate) fn check_vision(context: &Context, model: &Model) -> Result<(), Servi
     }
     let advice = match context.models.names_with_vision() {
         Some(names) => format!("Choose a model that does: {names}."),
-        None => "No model of this server does. Remove the image, or ask the administrator to add such a model.".to_owned(),
+        None => {
+            "No model of this server does. Remove the image, or ask the administrator to add such a model.".to_owned()
+        }
     };
     Err(ServiceError::ModelReadsNoImages { name: model.name().to_owned(), advice })
 }

@@ -47,9 +47,7 @@ impl Files {
         };
         match hashed.await {
             Ok(sha256) if sha256 == blob.sha256 => Ok(true),
-            Ok(_) | Err(FilesError::Damaged) => {
-                Ok(!blobs::is_stored_at(&self.db, &blob.sha256, &blob.storage).await?)
-            }
+            Ok(_) | Err(FilesError::Damaged) => Ok(!blobs::is_stored_at(&self.db, &blob.sha256, &blob.storage).await?),
             Err(error) => Err(error),
         }
     }

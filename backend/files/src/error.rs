@@ -3,6 +3,7 @@
 use std::io;
 
 use tallybook_database::{TransactionError, storage_failed};
+use tallybook_documents::ProcessError;
 
 /// An error of a use case. The messages are written for users and API clients.
 #[derive(Debug, thiserror::Error)]
@@ -32,11 +33,8 @@ pub enum FilesError {
         max_bytes: u64,
     },
     /// The content is not of a kind that is accepted.
-    #[error("This kind of file is not accepted. Send {accepted}.")]
-    UnsupportedType {
-        /// The accepted kinds, as a list in a sentence.
-        accepted: &'static str,
-    },
+    #[error("This kind of file is not accepted: {0}.")]
+    UnsupportedType(String),
     /// The content is damaged, protected or too complex.
     #[error("The file cannot be read: {0}.")]
     Unreadable(String),
@@ -45,7 +43,7 @@ pub enum FilesError {
     Busy,
     /// The process that reads files cannot be started.
     #[error("The server cannot read files at the moment. Try again later, or ask the administrator to check its log.")]
-    Processor(#[source] io::Error),
+    Processor(#[source] ProcessError),
     /// A temporary file cannot be written or read.
     #[error("The server cannot save the file: its disk for temporary files is full or not writable.")]
     Temporary(#[source] io::Error),

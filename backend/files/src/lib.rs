@@ -1,6 +1,6 @@
 //! Files that users attach to messages and that tools return: uploads, content, text, quotas and purging. Independent
 //! of HTTP. By subject:
-//! - `service` has the use cases, `upload` receives content, and `processor` recognizes and converts it.
+//! - `service` has the use cases, and `upload` receives content. The crate `documents` recognizes and converts it.
 //! - `content` stores content once per SHA-256 hash, in the database or in the store of `objects`, and reads it.
 //! - `purge` deletes what nothing refers to, `erasure` what belongs to one user, and `check` verifies hashes.
 //! - `names` cleans file names, `settings` has the operator's settings, `metrics` the counts, and `store` the SQL.
@@ -16,7 +16,6 @@ mod limits;
 mod metrics;
 mod names;
 mod objects;
-mod processor;
 mod purge;
 mod service;
 mod settings;

@@ -51,11 +51,8 @@ impl Objects {
             }
             StorageUrl::S3 { url } => {
                 tallybook_http_client::install_crypto_provider();
-                let retries = RetryConfig {
-                    max_retries: MAX_RETRIES,
-                    retry_timeout: RETRY_TIMEOUT,
-                    ..RetryConfig::default()
-                };
+                let retries =
+                    RetryConfig { max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
                 let store = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retries).build();
                 let prefix = Path::from_url_path(url.path()).map_err(|error| FilesError::Objects(error.into()))?;
                 (Arc::new(store.map_err(FilesError::Objects)?), prefix)
@@ -123,7 +120,8 @@ impl Objects {
         let prefix = self.prefix.clone();
         let objects = self.store.list(Some(&self.prefix));
         let object = move |meta: object_store::ObjectMeta| {
-            let parts = meta.location.prefix_match(&prefix).map(|parts| parts.map(|part| part.as_ref().to_owned()).collect());
+            let parts =
+                meta.location.prefix_match(&prefix).map(|parts| parts.map(|part| part.as_ref().to_owned()).collect());
             let parts: Vec<String> = parts.unwrap_or_default();
             StoredObject { key: parts.join("/"), written_at: meta.last_modified }
         };

@@ -26,6 +26,7 @@ impl Files {
     /// Purges files and content that nothing has referred to for a day.
     pub async fn purge_unused(&self) -> Result<(), FilesError> {
         let before = self.db.reader().now().await? - TimeDelta::hours(UNUSED_HOURS);
+        let mut any = false;
         loop {
             let unused = files::list_unused(&self.db, before, PURGED_AT_ONCE).await?;
             let mut purged = 0;
@@ -35,8 +36,14 @@ impl Files {
             if purged == 0 {
                 break;
             }
+            any = true;
         }
-        while self.purge_contents(before).await? {}
+        while self.purge_contents(before).await? {
+            any = true;
+        }
+        if any {
+            self.db.empty_journal().await?;
+        }
         Ok(())
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Database, with_retries};
-use tallybook_protocol::{FileInfo, FileText};
+use tallybook_documents::{EncodedImage, FileKind as FoundKind, FileProcessor, ProcessError, ProcessedFile};
+use tallybook_protocol::{FileInfo, FileKind, FileText};
 use tokio::{sync::Semaphore, time::timeout};
 use uuid::Uuid;
 
@@ -15,7 +16,6 @@ use crate::{
     limits::{MAX_IMAGE_BYTES, MAX_UPLOADS, UPLOAD_QUEUE_TIMEOUT},
     names::cleaned,
     objects::Objects,
-    processor::{EncodedImage, FileProcessor, ProcessError, ProcessedFile},
     store::{
         blobs,
         files::{self, FileRow, NewFile},
@@ -23,10 +23,6 @@ use crate::{
     },
     upload::Received,
 };
-
-/// Kinds of files that are accepted, for messages to users.
-const ACCEPTED: &str = "PNG, JPEG, WebP or GIF images, PDF, Word, Excel, PowerPoint or OpenDocument files, HTML, CSV, \
-                        Markdown, source code or plain text";
 
 /// Maximum number of attempts to store a file whose content is purged at the same moment.
 const MAX_ATTEMPTS: u32 = 3;
@@ -120,7 +116,12 @@ impl Files {
         received: &Received,
         processed: ProcessedFile,
     ) -> Result<FileRow, FilesError> {
-        let ProcessedFile { kind, media_type, pages, has_text, image } = processed;
+        let ProcessedFile { kind, media_type, pages, has_text, image, .. } = processed;
+        let kind = match kind {
+            FoundKind::Image => FileKind::Image,
+            FoundKind::Document => FileKind::Document,
+            FoundKind::Text => FileKind::Text,
+        };
         let pages = if has_text { pages } else { Vec::new() };
         let (model, thumb) = match &image {
             Some(image) => (Some(hashed(&image.model)), Some(hashed(&image.thumb))),
@@ -163,7 +164,8 @@ impl Files {
         self.check_quota(stored, new.bytes.unsigned_abs())?;
         let model = new.model.as_ref().map(|(sha256, ..)| sha256.as_str());
         // In the same order in all transactions, so that two of them never wait for each other.
-        let mut hashes: Vec<&str> = [Some(&*new.sha256), model, new.thumb_sha256.as_deref()].into_iter().flatten().collect();
+        let mut hashes: Vec<&str> =
+            [Some(&*new.sha256), model, new.thumb_sha256.as_deref()].into_iter().flatten().collect();
         hashes.sort_unstable();
         hashes.dedup();
         for sha256 in hashes {
@@ -256,8 +258,8 @@ fn hashed(image: &EncodedImage) -> (String, &EncodedImage) {
 
 fn refusal(error: ProcessError) -> FilesError {
     match error {
-        ProcessError::UnsupportedType => FilesError::UnsupportedType { accepted: ACCEPTED },
+        error @ ProcessError::UnsupportedType { .. } => FilesError::UnsupportedType(error.to_string()),
         ProcessError::Unreadable { reason } => FilesError::Unreadable(reason),
-        ProcessError::Unavailable(error) => FilesError::Processor(error),
+        error @ ProcessError::Unavailable { .. } => FilesError::Processor(error),
     }
 }

@@ -94,7 +94,16 @@ mod tests {
         for url in ["database", "file:///var/lib/tallybook/files", "s3://bucket", "s3://bucket/pre/fix"] {
             assert!(url.parse::<StorageUrl>().is_ok(), "{url}");
         }
-        for url in ["", "files", "file://host/folder", "file:///", "s3:///x", "s3://key:secret@bucket/x", "s3://b?x=1", "ftp://x/y"] {
+        for url in [
+            "",
+            "files",
+            "file://host/folder",
+            "file:///",
+            "s3:///x",
+            "s3://key:secret@bucket/x",
+            "s3://b?x=1",
+            "ftp://x/y",
+        ] {
             assert!(url.parse::<StorageUrl>().is_err(), "{url}");
         }
     }

@@ -25,6 +25,10 @@ use traces::Traces;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything else: this process must have no other threads and open files when it confines itself.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == tallybook_documents::CHILD_COMMAND) {
+        return tallybook_documents::run_child();
+    }
     let options = match Options::read() {
         Ok(options) => options,
         Err(error) => error.exit(),

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ApprovalScope, ContextTruncation, ConversationSummary, DeciderKind, Decision, Message, MessageFile, MessageStatus, Reasoning,
-    Role, ToolCall, ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
+    ApprovalScope, ContextTruncation, ConversationSummary, DeciderKind, Decision, Message, MessageFile, MessageStatus,
+    Reasoning, Role, ToolCall, ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
 };
 
 use crate::export::{

@@ -7,10 +7,13 @@ use tallybook_files::FileRow;
 use tallybook_protocol::{FileKind, MessageFile, MessageId};
 use uuid::Uuid;
 
-use crate::store::by_ids::by_ids;
+use crate::store::{by_ids::by_ids, rows::ConversationId};
 
 /// The context of a file whose content the model did not receive.
 pub(crate) const NAME_ONLY: &str = "name only";
+
+/// Maximum number of documents of a conversation that models can read on in.
+const MAX_DOCUMENTS: u32 = 100;
 
 /// A file of a message.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -82,6 +85,28 @@ pub(crate) async fn list(db: &Database, ids: &[MessageId]) -> sqlx::Result<HashM
         files.entry(row.message_id).or_default().push(row);
     }
     Ok(files)
+}
+
+/// A document in a conversation.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct DocumentRow {
+    pub name: String,
+    pub sha256: String,
+    pub pages: i32,
+}
+
+/// Lists the newest files with text of a conversation, on all branches, newest first.
+pub(crate) async fn list_documents(db: &Database, conversation: ConversationId) -> sqlx::Result<Vec<DocumentRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT f.name, f.sha256, f.pages FROM messages m JOIN message_files x ON x.message_id = m.id \
+             JOIN files f ON f.id = x.file_id WHERE m.conversation_id = ? AND f.pages > 0 \
+             ORDER BY m.created_at DESC, m.id DESC, x.position LIMIT ?"
+        ))
+        .bind(conversation)
+        .bind(MAX_DOCUMENTS)
+        .fetch_all()
+        .await
 }
 
 /// Records which part of each of a message's files the model receives. `contexts` are in the order of the files.

@@ -31,6 +31,7 @@ use crate::{
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
         finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
+        read_file::with_read_file,
         recorder::{
             StoringRecorder, record_error,
             writer::{Totals, TurnWriter},
@@ -148,7 +149,9 @@ impl Turn {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
+        let is_off = disabled_tools.contains("read_file");
         let tools = context.tools_without(disabled_tools, &self.cancel).await;
+        let tools = with_read_file(context, self.conversation_id, tools, is_off).await.map_err(record_error)?;
         let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =

@@ -60,8 +60,16 @@ impl ConversationService {
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
         let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
         let files = find_attached(context, user, &parts, model).await?;
-        let params =
-            StartParams { user, row: Some(&row), question, parts: &parts, files: &files, model, mode: new.mode, api: None };
+        let params = StartParams {
+            user,
+            row: Some(&row),
+            question,
+            parts: &parts,
+            files: &files,
+            model,
+            mode: new.mode,
+            api: None,
+        };
         start_in(context, &row, params).await
     }
 
@@ -92,8 +100,7 @@ impl ConversationService {
         let question = Question::Stored { user_message_id };
         let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
         let mode = answer.answer_mode();
-        let params =
-            StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
+        let params = StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
         start_in(context, &row, params).await
     }
 }

@@ -204,7 +204,9 @@ pub(crate) struct ErasedRow {
 /// Lists some of a user's files, deleted ones too.
 pub(crate) async fn list_of_user(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<ErasedRow>> {
     db.reader()
-        .query(select!("SELECT id, sha256, model_sha256, thumb_sha256 FROM files WHERE user_id = ? ORDER BY id LIMIT ?"))
+        .query(select!(
+            "SELECT id, sha256, model_sha256, thumb_sha256 FROM files WHERE user_id = ? ORDER BY id LIMIT ?"
+        ))
         .bind(user)
         .bind(limit)
         .fetch_all()

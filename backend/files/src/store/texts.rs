@@ -4,8 +4,7 @@ use tallybook_database::{Database, Transaction, select};
 
 /// Stores the text of all pages, unless it is stored already.
 pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String]) -> sqlx::Result<()> {
-    let stored: i64 =
-        tx.query("SELECT COUNT(*) FROM file_texts WHERE sha256 = ?").bind(sha256).fetch_value().await?;
+    let stored: i64 = tx.query("SELECT COUNT(*) FROM file_texts WHERE sha256 = ?").bind(sha256).fetch_value().await?;
     if stored > 0 {
         return Ok(());
     }

@@ -233,7 +233,8 @@ fn mark_last(messages: &mut [Message<'_>], mark: Option<CacheControl>) {
         Known::Text { cache_control, .. }
         | Known::Image { cache_control, .. }
         | Known::ToolResult { cache_control, .. },
-    )) = last {
+    )) = last
+    {
         *cache_control = mark;
     }
 }

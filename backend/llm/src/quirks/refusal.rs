@@ -151,7 +151,8 @@ const STOP: [&str; 6] =
     ["stop sequence", "stop parameter", "parameter: stop", "parameter stop", "field stop", "supplied: stop"];
 
 /// Names of images and of the ability to read them.
-const IMAGES: [&str; 7] = ["image", "vision", "multimodal", "multi-modal", "multi modal", "mmproj", "content must be a string"];
+const IMAGES: [&str; 7] =
+    ["image", "vision", "multimodal", "multi-modal", "multi modal", "mmproj", "content must be a string"];
 
 /// Phrases in errors of models that read only text.
 const TEXT_ONLY: [&str; 9] = [

@@ -231,7 +231,7 @@ pub struct Options {
     pub(crate) retention_days: u64,
     /// Maximum size of an uploaded file, in bytes.
     #[arg(long, env = "MAX_FILE_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_FILE_BYTES,
-        value_parser = clap::value_parser!(u64).range(1..=1_073_741_824))]
+        value_parser = clap::value_parser!(u64).range(1..=134_217_728))]
     pub(crate) max_file_bytes: u64,
     /// Maximum size of all files of a user, in bytes; 0 for no limit.
     #[arg(long, env = "MAX_FILES_PER_USER_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_USER_BYTES)]

@@ -131,7 +131,13 @@ impl SettingsFile {
             let lines = section.spans().map(|(key, span)| (key, line_of(&self.text, &span))).collect();
             let origin = Origin::File { path: self.path.clone(), line, index, lines };
             let choice = self.choice(section, options)?;
-            entries.push(ModelEntry { name, choice, prices: self.prices(section)?, vision: section.vision == Some(true), origin });
+            entries.push(ModelEntry {
+                name,
+                choice,
+                prices: self.prices(section)?,
+                vision: section.vision == Some(true),
+                origin,
+            });
         }
         Ok(entries)
     }

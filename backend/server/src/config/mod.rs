@@ -199,7 +199,9 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
 }
 
 fn files(url: &str, max_file_bytes: u64, max_user_bytes: u64) -> Result<FilesSettings, ConfigError> {
-    let storage = url.parse().map_err(|error: BadStorageUrl| bad("FILES_URL", format!("is {url:?}, which is not valid; it {error}")))?;
+    let storage = url
+        .parse()
+        .map_err(|error: BadStorageUrl| bad("FILES_URL", format!("is {url:?}, which is not valid; it {error}")))?;
     // Without it, only the files that this process reads itself could be uploaded.
     let program = std::env::current_exe().unwrap_or_default();
     Ok(FilesSettings { max_file_bytes, max_user_bytes, storage, ..FilesSettings::with_program(program) })

@@ -264,9 +264,7 @@ fn files_kind(error: &FilesError) -> (StatusCode, &'static str, &'static str) {
         FilesError::InUse => (StatusCode::CONFLICT, "file-in-use", "File in use"),
         FilesError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", "File too large"),
         FilesError::QuotaReached { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "storage-full", "Storage full"),
-        FilesError::UnsupportedType { .. } => {
-            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "file-type", "File type not accepted")
-        }
+        FilesError::UnsupportedType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "file-type", "File type not accepted"),
         FilesError::Unreadable(_) => (StatusCode::UNPROCESSABLE_ENTITY, "file-unreadable", "File unreadable"),
         FilesError::Busy | FilesError::Processor(_) => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
         FilesError::Temporary(_) => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Storage full"),

@@ -7,8 +7,8 @@ use actix_web::{
     http::{
         StatusCode,
         header::{
-            self, Charset, ContentDisposition, DispositionParam, DispositionType, EntityTag, ExtendedValue, Header as _,
-            IfRange,
+            self, Charset, ContentDisposition, DispositionParam, DispositionType, EntityTag, ExtendedValue,
+            Header as _, IfRange,
         },
     },
     web,
@@ -162,13 +162,13 @@ pub(crate) async fn content(
     let content = files.content(user, *id, query.variant.into()).await?;
     let tag = EntityTag::new_strong(content.sha256.clone());
     let (mut response, is_known) = content_encoding::head(&request, &tag, CACHING);
-    response
-        .insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX))
-        .insert_header((header::ACCEPT_RANGES, "bytes"));
+    response.insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX)).insert_header((header::ACCEPT_RANGES, "bytes"));
     if is_known {
         return Ok(response.finish());
     }
-    response.insert_header((header::CONTENT_TYPE, served_type(&content.media_type))).insert_header(disposition(&content));
+    response
+        .insert_header((header::CONTENT_TYPE, served_type(&content.media_type)))
+        .insert_header(disposition(&content));
     let range = match requested_range(&request, &tag, content.bytes) {
         Range::All => 0..content.bytes,
         Range::Unsatisfiable => return Err(ApiError::NoSuchRange(content.bytes)),

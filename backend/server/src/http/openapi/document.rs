@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages, models, openai,
-    search, shares, state::State, tool_calls, tool_history, tools, usage,
+    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages, models,
+    openai, search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
 /// The API document.

@@ -1,0 +1,143 @@
+//! Children that misbehave: the parent limits, kills and reaps them.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tallybook_documents::{FileProcessor, ProcessError};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+use crate::support::{process_with, processor, unreadable};
+
+/// A shell script as the child's program. It can write files into its folder, `$here`.
+struct Script {
+    folder: TempDir,
+}
+
+impl Script {
+    fn new(commands: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("#!/bin/sh\nhere='{}'\n{commands}\n", folder.path().display());
+        // Written under another name, so that no process that is being started holds it open for writing.
+        let written = folder.path().join("written");
+        fs::write(&written, script).unwrap();
+        fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(&written, folder.path().join("program")).unwrap();
+        Self { folder }
+    }
+
+    fn processor(&self) -> FileProcessor {
+        // Started by the shell: executing a file right after writing it can fail with `ETXTBSY`.
+        FileProcessor::new(self.path("program"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+}
+
+fn is_running(process: &str) -> bool {
+    Path::new("/proc").join(process.trim()).exists()
+}
+
+/// Waits for the condition, at most ten seconds.
+async fn eventually(condition: impl Fn() -> bool) {
+    let wait = async {
+        while !condition() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), wait).await.expect("the condition comes true");
+}
+
+#[tokio::test]
+async fn a_child_that_is_killed_makes_the_file_unreadable() {
+    let script = Script::new("kill -9 $$");
+    let reason = unreadable(process_with(&script.processor(), b"x", "x").await);
+    assert_eq!(reason, "the file could not be read: the process that read it was killed");
+}
+
+#[tokio::test]
+async fn a_child_that_hangs_is_killed_and_reaped() {
+    let script = Script::new("echo $$ > \"$here/process\"; exec sleep 1000");
+    let impatient = script.processor().with_wall_time(Duration::from_secs(1));
+    let reason = unreadable(process_with(&impatient, b"x", "x").await);
+    assert_eq!(reason, "the file is too complex: reading it took longer than 1 seconds");
+    let process = script.read("process");
+    assert!(!process.is_empty() && !is_running(&process));
+}
+
+#[tokio::test]
+async fn a_child_that_writes_without_end_is_killed_and_reaped() {
+    let script = Script::new("echo $$ > \"$here/process\"; exec yes");
+    let reason = unreadable(process_with(&script.processor(), b"x", "x").await);
+    assert_eq!(reason, "the file contains too much to be read");
+    assert!(!is_running(&script.read("process")));
+}
+
+#[tokio::test]
+async fn a_child_whose_request_is_dropped_is_killed() {
+    let script = Script::new("echo $$ > \"$here/started\"; mv \"$here/started\" \"$here/process\"; exec sleep 1000");
+    let processor = script.processor();
+    let request = tokio::spawn(async move { process_with(&processor, b"x", "x").await });
+    eventually(|| script.path("process").exists()).await;
+    request.abort();
+    let process = script.read("process");
+    eventually(|| !is_running(&process)).await;
+}
+
+#[tokio::test]
+async fn a_child_with_a_malformed_answer_is_no_fault_of_the_file() {
+    for commands in ["exit 0", "echo nonsense", "printf '\\377\\377\\377\\377'", "exit 3"] {
+        let result = process_with(&Script::new(commands).processor(), b"x", "x").await;
+        assert!(matches!(result, Err(ProcessError::Unavailable { .. })), "{commands}: {result:?}");
+    }
+    let missing = FileProcessor::new(PathBuf::from("/nonexistent/program"));
+    let result = process_with(&missing, b"x", "x").await;
+    assert!(matches!(result, Err(ProcessError::Unavailable { source: Some(_), .. })), "{result:?}");
+    let result = processor().process(Path::new("/nonexistent/file"), "x").await;
+    assert!(matches!(result, Err(ProcessError::Unavailable { source: Some(_), .. })), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_child_gets_the_file_as_its_input_and_no_environment() {
+    let script = Script::new("cat > \"$here/input\"; env > \"$here/environment\"; echo \"$@\" > \"$here/arguments\"");
+    let _ = process_with(&script.processor(), b"the file", "x").await;
+    assert_eq!(script.read("input"), "the file");
+    assert_eq!(script.read("arguments"), "process-file\n");
+    // The shell sets some variables of its own.
+    let environment = script.read("environment");
+    let names = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    assert!(names.into_iter().all(|name| ["PWD", "OLDPWD", "SHLVL", "_"].contains(&name)), "{environment}");
+    assert!(std::env::vars_os().count() > 4);
+}
+
+#[tokio::test]
+async fn at_most_two_children_run_at_once() {
+    // Each child occupies one of two places. A third one would find none.
+    let script = Script::new(
+        "for place in 1 2; do\n\
+         if mkdir \"$here/place$place\" 2> /dev/null; then\n\
+         echo >> \"$here/done\"; sleep 0.05; rmdir \"$here/place$place\"; exit\n\
+         fi\ndone\necho >> \"$here/third\"",
+    );
+    let processor = script.processor();
+    let requests: Vec<_> = (0..8)
+        .map(|_| {
+            let processor = processor.clone();
+            tokio::spawn(async move { process_with(&processor, b"x", "x").await })
+        })
+        .collect();
+    for request in requests {
+        let _ = request.await.unwrap();
+    }
+    assert_eq!((script.read("done").len(), script.path("third").exists()), (8, false));
+}
