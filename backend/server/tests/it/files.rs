@@ -7,6 +7,7 @@ use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_files::{Files, FilesSettings, StorageUrl};
 use tallybook_llm::{ModelSettings, Quirk};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
+use url::form_urlencoded;
 
 use crate::{
     operator_commands::{admin, said},
@@ -17,7 +18,8 @@ const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png
 const WORD: &[u8] = include_bytes!("../../../documents/tests/fixtures/word.docx");
 
 async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Response {
-    let request = app.client.post(app.url("/api/files")).query(&[("name", name)]).body(content);
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("name", name).finish();
+    let request = app.client.post(app.url(&format!("/api/files?{query}"))).body(content);
     request.send().await.unwrap()
 }
 
