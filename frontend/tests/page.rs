@@ -175,6 +175,7 @@ fn conversation() -> Conversation {
         tool_calls,
         reasoning: Vec::new(),
         plan: None,
+        files: Vec::new(),
         siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    AnswerMode, ApprovalDecided, ApprovalRequested, ContextTruncation, MessageId, MessageStatus, Plan, PlanStepChanged,
-    RawJson, Reasoning, ReasoningDelta, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ApprovalDecided, ApprovalRequested, ContextTruncation, MessageFile, MessageId, MessageStatus, Plan,
+    PlanStepChanged, RawJson, Reasoning, ReasoningDelta, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 
 /// The user's message is stored and a turn has started.
@@ -21,6 +21,9 @@ pub struct MessageStart {
     pub conversation_id: uuid::Uuid,
     /// The user's text, for other tabs.
     pub content: String,
+    /// The files of the user's message. The part that the model receives is not known yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
     /// Row id of the message before the user's; absent for the first message. Messages that were shown after it are now
     /// on another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]

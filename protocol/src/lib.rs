@@ -6,6 +6,7 @@ mod accounts;
 mod approval;
 mod event;
 mod feed;
+mod file;
 mod ids;
 mod json_bytes;
 mod model;
@@ -39,6 +40,7 @@ pub use event::{
     ToolCallProgress, ToolCallStart, TurnError,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
+pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{AnswerMode, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time};
+use crate::{AnswerMode, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,13 +69,34 @@ pub enum MessagePart {
         /// The text.
         text: String,
     },
+    /// An image that was uploaded with `POST /api/files`.
+    Image {
+        /// ID of the file.
+        file_id: Uuid,
+    },
+    /// A document or text that was uploaded with `POST /api/files`.
+    File {
+        /// ID of the file.
+        file_id: Uuid,
+    },
 }
 
 impl MessagePart {
     /// Joins the texts of all parts, with an empty line between two parts. The result is [`Message::content`].
     pub fn join_texts(parts: &[Self]) -> String {
-        let texts: Vec<&str> = parts.iter().map(|Self::Text { text }| text.as_str()).collect();
-        texts.join("\n\n")
+        let texts = parts.iter().filter_map(|part| match part {
+            Self::Text { text } => Some(text.as_str()),
+            Self::Image { .. } | Self::File { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Returns the ID of the part's file; `None` for text.
+    pub fn file_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Image { file_id } | Self::File { file_id } => Some(*file_id),
+        }
     }
 }
 
@@ -87,7 +108,8 @@ pub struct NewMessage {
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// The user's text as a list of parts, instead of `content`.
+    /// The user's text and files as a list of parts, instead of `content`. At most 10 parts are files. A message can
+    /// consist of files alone.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MessagePart>,
@@ -260,6 +282,9 @@ pub struct Message {
     pub epoch: i32,
     /// Text of the message. The assistant's text is Markdown.
     pub content: String,
+    /// The files of a user's message, in the order of its parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
     /// Status of the message.
     pub status: MessageStatus,
     /// A message for the user that describes the problem; only with `failed` or `interrupted`.
@@ -403,6 +428,7 @@ mod tests {
             role: Role::Assistant,
             epoch: 1,
             content: "</script>".to_owned(),
+            files: Vec::new(),
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use tallybook_accounts::UserId;
 use tallybook_agent::AgentService;
 use tallybook_database::Database;
+use tallybook_files::Files;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
 use tallybook_tools::FairSemaphore;
@@ -30,6 +31,8 @@ use crate::{journal::Journal, models::Catalog, work_counts::WorkCounts};
 pub(crate) struct Context {
     pub(crate) db: Database,
     pub(crate) agent: AgentService,
+    /// The files of users.
+    pub(crate) files: Files,
     /// The available tools, and the tool servers that some of them come from.
     pub(crate) tool_servers: ToolServers,
     /// The accepted definitions of those servers' tools.
@@ -102,6 +105,7 @@ impl Context {
         agent: AgentService,
         tool_servers: ToolServers,
         models: Catalog,
+        files: Files,
         settings: ConversationSettings,
     ) -> Self {
         let ConversationSettings { lifetimes, user_limits, memory, plan } = settings;
@@ -110,6 +114,7 @@ impl Context {
             text_flusher: TextFlusher::new(db.clone(), tasks.clone()),
             db,
             agent,
+            files,
             tool_servers,
             models,
             journal: Journal::default(),

@@ -80,6 +80,23 @@ pub enum ServiceError {
         /// Names of the available models.
         names: String,
     },
+    /// A file of the message does not exist, or belongs to another user.
+    #[error("There is no file with the ID {0}. It may have been deleted. Upload it again.")]
+    NoSuchFile(uuid::Uuid),
+    /// A file of the message cannot be read, or not yet.
+    #[error("The file {0:?} is not ready. Wait until it is, or remove it from the message.")]
+    FileNotReady(String),
+    /// The message has an image, and the model reads none.
+    #[error("The model {name:?} reads no images. {advice}")]
+    ModelReadsNoImages {
+        /// Name of the model.
+        name: String,
+        /// A sentence that names the models that read images.
+        advice: String,
+    },
+    /// The store of files failed.
+    #[error("The storage for files is unreachable. Try again in a moment.")]
+    Files(#[source] tallybook_files::FilesError),
     /// The maximum number of direct model calls is running.
     #[error("Too many short questions are being answered. Try again in a moment.")]
     TooManyPlainCalls,

@@ -8,8 +8,8 @@ use tallybook_tools::MAX_INPUT_BYTES;
 use crate::{
     ServiceError,
     limits::{
-        MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_PARTS, MAX_REASON_BYTES, MAX_SEARCH_CHARS,
-        MAX_TITLE_CHARS,
+        MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_FILES, MAX_MESSAGE_PARTS, MAX_REASON_BYTES,
+        MAX_SEARCH_CHARS, MAX_TITLE_CHARS,
     },
 };
 
@@ -24,7 +24,11 @@ pub(crate) fn check_message(new: &NewMessage) -> Result<Vec<MessagePart>, Servic
     let parts =
         if new.parts.is_empty() { vec![MessagePart::Text { text: new.content.clone() }] } else { new.parts.clone() };
     let content = MessagePart::join_texts(&parts);
-    if content.trim().is_empty() {
+    let files = parts.iter().filter_map(MessagePart::file_id).count();
+    if files > MAX_MESSAGE_FILES {
+        return Err(invalid("The message has too many files. Attach at most 10."));
+    }
+    if content.trim().is_empty() && files == 0 {
         return Err(invalid("The message is empty. Write something first."));
     }
     let length = content.chars().count();

@@ -3,7 +3,7 @@
 //! - `branch` selects the branch that is shown, and reads the part of it that the client requests.
 //! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed
 //!   tools.
-//! - `model` selects the model, and `tool_switches` the tools.
+//! - `attachments` checks the files of a message. `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
 //! - `user_limits` and `quota` are the limits of a user; `usage` reports token usage.
@@ -11,6 +11,7 @@
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
 mod approvals;
+mod attachments;
 mod branch;
 mod context;
 mod direct;

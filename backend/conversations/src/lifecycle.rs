@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::AgentService;
 use tallybook_database::Database;
+use tallybook_files::Files;
 use tallybook_mcp::ToolServers;
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -28,9 +29,10 @@ impl ConversationService {
         agent: AgentService,
         tool_servers: ToolServers,
         models: Catalog,
+        files: Files,
         settings: ConversationSettings,
     ) -> Result<Self, ServiceError> {
-        let context = Arc::new(Context::new(db, agent, tool_servers, models, settings));
+        let context = Arc::new(Context::new(db, agent, tool_servers, models, files, settings));
         let mut recovery = Recovery::new(Arc::clone(&context));
         recovery.close_at_start().await?;
         context.spawn(recovery.watch());

@@ -94,6 +94,13 @@ pub(crate) const MAX_REASON_BYTES: usize = 4 * 1024;
 /// Maximum length of a client's message ID, in characters; the column has the same limit.
 pub(crate) const MAX_CLIENT_ID_CHARS: usize = 64;
 
+/// Maximum number of files in a message.
+pub(crate) const MAX_MESSAGE_FILES: usize = 10;
+
+/// Maximum size of all images in one prompt, in bytes before they are encoded in base64. The newest count; notes replace
+/// the others. Providers limit the size of a request.
+pub(crate) const MAX_PROMPT_IMAGE_BYTES: usize = 20 * 1024 * 1024;
+
 /// Maximum number of parts in a message.
 pub(crate) const MAX_MESSAGE_PARTS: usize = 100;
 

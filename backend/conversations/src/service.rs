@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tallybook_accounts::UserId;
 use tallybook_database::Database;
+use tallybook_files::Files;
 use tallybook_mcp::{ServerReport, ToolServers};
 
 use crate::{context::Context, work_counts::TurnCounts};
@@ -48,6 +49,11 @@ impl ConversationService {
     /// Returns the counts of the work done in turns and in calls outside turns.
     pub fn work_counts(&self) -> &Arc<WorkCounts> {
         &self.context.work_counts
+    }
+
+    /// Returns the files of users.
+    pub fn files(&self) -> &Files {
+        &self.context.files
     }
 
     /// Returns the database.

@@ -108,7 +108,7 @@ fn path(token: Uuid) -> String {
 }
 
 /// Returns the shared form of a message: its text and, if `has_tool_calls` is set, its tool calls, reasoning and plan.
-/// Usage, context information, other versions, reviews and decisions are left out.
+/// Files, usage, context information, other versions, reviews and decisions are left out.
 fn shared(message: Message, has_tool_calls: bool) -> Message {
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
     for call in &mut tool_calls {
@@ -117,5 +117,5 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     }
     // Reasoning and the plan are shared together with the tool calls.
     let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };
-    Message { tool_calls, reasoning, plan, siblings: Vec::new(), usage: None, told: None, ..message }
+    Message { tool_calls, reasoning, plan, files: Vec::new(), siblings: Vec::new(), usage: None, told: None, ..message }
 }

@@ -179,7 +179,7 @@ fn words_of(request: &ModelRequest) -> usize {
         AssistantBlock::Opaque { .. } => 0,
     };
     let in_message = |message: &ModelMessage| match message {
-        ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| words(text)).sum::<usize>(),
+        ModelMessage::User(parts) => words(&UserPart::join_texts(parts)),
         ModelMessage::Assistant(blocks) => blocks.iter().map(in_block).sum(),
         ModelMessage::ToolResults(results) => results.iter().map(|result| words(&result.content)).sum(),
     };

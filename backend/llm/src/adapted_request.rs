@@ -35,6 +35,9 @@ impl AdaptedRequest {
             changed = Some(prompted::in_text(info, request)?);
             prompted = prompted::Calls::of(request);
         }
+        if quirks.has(Quirk::NoImages) && has_image(request) {
+            changed = Some(with_notes_for_images(changed.unwrap_or_else(|| request.clone())));
+        }
         if quirks.has(Quirk::NoSystemMessage) {
             changed = Some(with_system_in_question(changed.unwrap_or_else(|| request.clone())));
         }
@@ -70,6 +73,24 @@ fn with_original_names(names: &PropertyNames, event: ModelEvent) -> ModelEvent {
         ModelEvent::ToolCall(call) => ModelEvent::ToolCall(names.original(call)),
         event => event,
     }
+}
+
+fn has_image(request: &ModelRequest) -> bool {
+    let is_image = |part: &UserPart| matches!(part, UserPart::Image(_));
+    request.messages.iter().any(|message| matches!(message, ModelMessage::User(parts) if parts.iter().any(is_image)))
+}
+
+/// Replaces each image with a note that the model cannot see it.
+fn with_notes_for_images(mut request: ModelRequest) -> ModelRequest {
+    for message in &mut request.messages {
+        let ModelMessage::User(parts) = message else { continue };
+        for part in parts {
+            if let UserPart::Image(image) = part {
+                *part = UserPart::Text(image.note());
+            }
+        }
+    }
+    request
 }
 
 /// Moves the system texts to the beginning of the first user message.

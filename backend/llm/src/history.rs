@@ -12,7 +12,7 @@ use tallybook_protocol::{ModelInfo, json_depth};
 use super::{
     call_ids::CallIds,
     limits::{MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
-    request::{AssistantBlock, ModelMessage, ToolResult, UserPart},
+    request::{AssistantBlock, ImagePart, ModelMessage, ToolResult, UserPart},
 };
 
 /// Text that replaces an empty user message.
@@ -34,6 +34,7 @@ pub(crate) enum Entry<'a> {
 pub(crate) enum Part<'a> {
     /// Never blank.
     Text(&'a str),
+    Image(&'a ImagePart),
 }
 
 /// A part of the model's output.
@@ -84,10 +85,13 @@ pub(crate) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Ve
     entries
 }
 
-/// Joins the texts of a user message, separated by an empty line.
-pub(crate) fn join_texts(parts: &[Part<'_>]) -> String {
-    let texts: Vec<&str> = parts.iter().map(|Part::Text(text)| *text).collect();
-    texts.join("\n\n")
+/// Joins the texts of a user message, separated by an empty line. Returns `None` if the message has an image.
+pub(crate) fn join_texts(parts: &[Part<'_>]) -> Option<String> {
+    let texts = parts.iter().map(|part| match part {
+        Part::Text(text) => Some(*text),
+        Part::Image(_) => None,
+    });
+    Some(texts.collect::<Option<Vec<&str>>>()?.join("\n\n"))
 }
 
 /// Returns the names of all tools that were called, with repetitions.
@@ -108,8 +112,11 @@ fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
 }
 
 fn push_user<'a>(entries: &mut Vec<Entry<'a>>, parts: &'a [UserPart]) {
-    let parts = parts.iter().map(|UserPart::Text(text)| text.as_str()).filter(|text| !text.trim().is_empty());
-    let mut parts: Vec<Part<'a>> = parts.map(Part::Text).collect();
+    let parts = parts.iter().filter_map(|part| match part {
+        UserPart::Text(text) => (!text.trim().is_empty()).then_some(Part::Text(text)),
+        UserPart::Image(image) => Some(Part::Image(image)),
+    });
+    let mut parts: Vec<Part<'a>> = parts.collect();
     if parts.is_empty() {
         parts.push(Part::Text(EMPTY_MESSAGE));
     }

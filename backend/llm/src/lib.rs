@@ -59,7 +59,7 @@ pub use priced::priced;
 pub use provider::{ProviderKind, UnknownProvider};
 pub use quirks::{Quirk, QuirkSet};
 pub use request::{
-    AssistantBlock, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
+    AssistantBlock, ImagePart, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
 };
 pub use retry_policy::RetryPolicy;
 pub use setting_names::SettingNames;

@@ -1,6 +1,6 @@
 //! A request to a model: the system texts, the history in messages and blocks, and the tools.
 
-use std::sync::Arc;
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use tallybook_protocol::ModelInfo;
 use tallybook_tools::ToolSpec;
@@ -83,13 +83,66 @@ impl ModelMessage {
 pub enum UserPart {
     /// Text.
     Text(String),
+    /// An image.
+    Image(ImagePart),
 }
 
 impl UserPart {
-    /// Joins the texts of all parts, separated by an empty line.
+    /// Joins the texts of all parts, separated by an empty line. An image counts as its name.
     pub fn join_texts(parts: &[Self]) -> String {
-        let texts: Vec<&str> = parts.iter().map(|Self::Text(content)| content.as_str()).collect();
+        let texts: Vec<Cow<'_, str>> = parts
+            .iter()
+            .map(|part| match part {
+                Self::Text(content) => Cow::Borrowed(content.as_str()),
+                Self::Image(image) => Cow::Owned(format!("[Image: {:?}]", image.name)),
+            })
+            .collect();
         texts.join("\n\n")
+    }
+}
+
+/// An image in a user message.
+#[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ImagePart {
+    /// Name of the file.
+    pub name: String,
+    /// Media type: `image/png`, `image/jpeg` or `image/webp`.
+    pub media_type: String,
+    /// The encoded image, in base64. Clones share it.
+    #[serde(with = "shared_text")]
+    pub data: Arc<str>,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+}
+
+impl ImagePart {
+    /// Returns the text that replaces the image for a model that reads no images.
+    pub fn note(&self) -> String {
+        format!("[The image {:?} is attached. You cannot see it, because you do not read images.]", self.name)
+    }
+}
+
+impl fmt::Debug for ImagePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, media_type, data, width, height } = self;
+        write!(f, "Image({name:?}, {media_type}, {width}x{height}, {} characters)", data.len())
+    }
+}
+
+/// Serializes shared text as a string.
+mod shared_text {
+    use std::sync::Arc;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
     }
 }
 

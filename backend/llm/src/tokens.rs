@@ -3,10 +3,13 @@
 
 use tallybook_tools::ToolSpec;
 
-use super::request::{AssistantBlock, ModelMessage, ModelRequest, UserPart};
+use super::request::{AssistantBlock, ImagePart, ModelMessage, ModelRequest, UserPart};
 
 /// Overhead of a message, a call or a result in addition to its text, in tokens: role marks, IDs, field names.
 const OVERHEAD_TOKENS: usize = 8;
+
+/// Number of pixels of an image that take one token.
+const PIXELS_PER_TOKEN: u64 = 750;
 
 /// Estimates the maximum number of tokens of a text:
 /// - one token for three ASCII characters
@@ -30,7 +33,7 @@ pub fn of_text(text: &str) -> usize {
 /// Estimates the maximum number of tokens of a message of the history.
 pub fn of_message(message: &ModelMessage) -> usize {
     let parts: usize = match message {
-        ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| of_text(text)).sum(),
+        ModelMessage::User(parts) => parts.iter().map(of_user_part).sum(),
         ModelMessage::Assistant(blocks) => blocks.iter().map(of_block).sum(),
         ModelMessage::ToolResults(results) => {
             results.iter().map(|result| of_text(&result.content) + OVERHEAD_TOKENS).sum()
@@ -52,6 +55,20 @@ pub fn of_request(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|text| of_text(text)).sum();
     let messages: usize = request.messages.iter().map(of_message).sum();
     system + messages + of_tools(&request.tools)
+}
+
+fn of_user_part(part: &UserPart) -> usize {
+    match part {
+        UserPart::Text(text) => of_text(text),
+        UserPart::Image(image) => of_image(image),
+    }
+}
+
+/// Estimates the tokens of an image from its size
+/// (<https://docs.claude.com/en/docs/build-with-claude/vision#evaluate-image-size>).
+fn of_image(image: &ImagePart) -> usize {
+    let pixels = u64::from(image.width) * u64::from(image.height);
+    usize::try_from(pixels.div_ceil(PIXELS_PER_TOKEN)).unwrap_or(usize::MAX).saturating_add(OVERHEAD_TOKENS)
 }
 
 fn of_block(block: &AssistantBlock) -> usize {

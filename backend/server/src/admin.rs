@@ -16,6 +16,7 @@ use tallybook::{
 use tallybook_accounts::{Accounts, Password};
 use tallybook_conversations::Deleted;
 use tallybook_database::Database;
+use tallybook_files::Files;
 use tallybook_protocol::{KeyInfo, User};
 
 /// Maximum length of the line that contains a password, in bytes. Longer passwords are refused anyway.
@@ -184,6 +185,7 @@ async fn erase(settings: &Settings, name: &str) -> anyhow::Result<String> {
     let work = async {
         let user = accounts.begin_erasure(name).await?;
         let conversations = tallybook_conversations::erase_conversations(&db, user).await?;
+        Files::new(db.clone(), settings.files.clone())?.erase(user).await?;
         Ok::<_, anyhow::Error>((conversations, accounts.finish_erasure(user).await?))
     };
     let erased = work.await;
@@ -209,7 +211,12 @@ async fn restore(settings: &Settings, file: &Path) -> anyhow::Result<String> {
 
 async fn check(settings: &Settings) -> anyhow::Result<String> {
     let db = Database::connect(&settings.database_url).await?;
-    let found = consistency::check(&db).await;
+    let check = async {
+        let mut found = consistency::check(&db).await?;
+        found.extend(Files::new(db.clone(), settings.files.clone())?.check().await?);
+        Ok::<_, anyhow::Error>(found)
+    };
+    let found = check.await;
     db.close().await;
     let found = found?;
     anyhow::ensure!(found.is_empty(), "the database is inconsistent:\n  {}", found.join("\n  "));

@@ -16,6 +16,7 @@ use tallybook_conversations::{
     tool_pins::ToolPins,
 };
 use tallybook_database::{Database, DatabaseLock, DbError};
+use tallybook_files::{Files, FilesError};
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;
 use tallybook_tool_history::ToolHistory;
@@ -58,6 +59,9 @@ pub enum StartError {
     /// The tools are not valid.
     #[error(transparent)]
     Tools(#[from] RegistryError),
+    /// The storage of files cannot be used.
+    #[error("the storage in FILES_URL cannot be used: {0}")]
+    Files(#[source] FilesError),
     /// The tool that reads web pages cannot be created.
     #[error("FETCH_PAGE is on, but the HTTP client for web pages cannot be created: {0}")]
     FetchPage(#[source] FetchPageError),
@@ -112,6 +116,7 @@ impl Application {
             approval_timeout: settings.approval_timeout,
             deleted: settings.retention,
         };
+        let files = Files::new(db.clone(), settings.files).map_err(StartError::Files)?;
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let find = |name: &str| std::env::var(name).ok();
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, &settings.secrets, find);
@@ -124,7 +129,7 @@ impl Application {
             plan: settings.plan,
         };
         let (history_db, history_agent, history_tools) = (db.clone(), agent.clone(), tool_servers.clone());
-        let service = ConversationService::start(db, agent, tool_servers, models, conversations).await?;
+        let service = ConversationService::start(db, agent, tool_servers, models, files, conversations).await?;
         let counts = Arc::clone(service.work_counts());
         let history = ToolHistory::new(
             history_db,
@@ -144,6 +149,7 @@ impl Application {
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(history.run_maintenance());
+        service.spawn_until_draining(service.files().clone().run_maintenance());
         if accounts.settings().required {
             service.spawn_until_draining(accounts.clone().run_maintenance());
             service.spawn_until_draining(accounts.clone().watch_streams());

@@ -25,14 +25,16 @@ use traces::Traces;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything else: this process must have no other threads and open files when it confines itself.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == tallybook_documents::CHILD_COMMAND) {
+        return tallybook_documents::run_child();
+    }
     let options = match Options::read() {
         Ok(options) => options,
         Err(error) => error.exit(),
     };
     // These need no settings, so they also work if the settings are wrong.
     match options.task() {
-        // First, since it forbids itself most of what the others do.
-        Some(Task::ProcessFile) => return tallybook_documents::run_child(),
         Some(Task::Licenses) => return licenses(),
         Some(Task::HealthCheck) => {
             let result = health_check::check(options.address());

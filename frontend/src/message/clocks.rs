@@ -134,6 +134,7 @@ mod tests {
             conversation_id: uuid::Uuid::nil(),
             content: "Hello".to_owned(),
             parent_id: None,
+            files: Vec::new(),
             user_siblings: Vec::new(),
             assistant_siblings: Vec::new(),
             provider: None,

@@ -45,6 +45,7 @@ fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
         conversation_id: uuid::Uuid::nil(),
         content: "What is 1 + 2?".to_owned(),
         parent_id: None,
+        files: Vec::new(),
         user_siblings: vec![MessageId(1), MessageId(3)],
         assistant_siblings: Vec::new(),
         provider: None,

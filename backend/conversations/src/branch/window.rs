@@ -15,7 +15,9 @@ use crate::{
     limits::MAX_WINDOW_TEXT_BYTES,
     service::ConversationService,
     store::{
-        ConversationId, conversations, messages, model_calls, plans, reasonings,
+        ConversationId, conversations,
+        message_files::{self, MessageFileRow},
+        messages, model_calls, plans, reasonings,
         rows::{ConversationRow, TreeNode},
         tool_calls,
     },
@@ -110,6 +112,8 @@ async fn list_shown(
     let mut calls_of = tool_calls::list_truncated_tool_calls(&context.db, &ids).await?;
     let mut reasoning_of = reasonings::list(&context.db, &ids).await?;
     let mut plan_of = plans::list(&context.db, &ids).await?;
+    let questions: Vec<MessageId> = rows.iter().filter(|row| row.is_user()).map(|row| row.id).collect();
+    let mut files_of = message_files::list(&context.db, &questions).await?;
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
     let mut words_elsewhere = match elsewhere {
         Some(message) => stored::load_partial(&context.db, message.id).await?,
@@ -121,7 +125,9 @@ async fn list_shown(
         let message = message.into_message(of_message, usage.get(&place.id).copied());
         let reasoning = reasoning_of.remove(&place.id).unwrap_or_default();
         let plan = plan_of.remove(&place.id);
-        let mut message = Message { siblings: versions.siblings(place), reasoning, plan, ..message };
+        let files = files_of.remove(&place.id).unwrap_or_default();
+        let files = files.into_iter().map(MessageFileRow::into_file).collect();
+        let mut message = Message { siblings: versions.siblings(place), reasoning, plan, files, ..message };
         // While a turn runs, its row has no text yet. The text is in the turn's log, or in the stored journal if
         // another process runs the turn.
         if message.status == MessageStatus::Streaming {

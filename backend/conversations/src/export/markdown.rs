@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ApprovalScope, ContextTruncation, ConversationSummary, DeciderKind, Decision, Message, MessageStatus, Reasoning,
-    Role, ToolCall, ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
+    ApprovalScope, ContextTruncation, ConversationSummary, DeciderKind, Decision, Message, MessageFile, MessageStatus,
+    Reasoning, Role, ToolCall, ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
 };
 
 use crate::export::{
@@ -36,6 +36,18 @@ pub(crate) fn truncation_notice(truncation: &ContextTruncation) -> String {
     text
 }
 
+/// Adds the names of a message's files. Their content is not part of the file.
+fn push_files(text: &mut String, files: &[MessageFile]) {
+    let lines = files.iter().map(|file| {
+        let context = file.context.as_ref().map(|context| format!(", {context}")).unwrap_or_default();
+        format!("- Attached: {} ({}, {} bytes{context})", plain(&file.name), plain(&file.media_type), file.bytes)
+    });
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    if !lines.is_empty() {
+        push_block(text, &lines);
+    }
+}
+
 /// A message that is written piece by piece: its beginning, each tool call at its position in the text, and its end.
 pub(crate) struct MessageWriter {
     message: Message,
@@ -63,7 +75,10 @@ impl MessageWriter {
         };
         let mut text = format!("\n## {who} · {}\n", time(*created_at));
         if *role == Role::User {
-            push_block(&mut text, &quoted(content));
+            if !content.is_empty() || self.message.files.is_empty() {
+                push_block(&mut text, &quoted(content));
+            }
+            push_files(&mut text, &self.message.files);
         }
         if self.message.lacks_plan() {
             push_block(&mut text, "*The model could not make a plan, so it answered without one.*");
@@ -317,6 +332,7 @@ mod tests {
             role,
             epoch: 1,
             content: content.to_owned(),
+            files: Vec::new(),
             status: MessageStatus::Complete,
             error: None,
             error_code: None,

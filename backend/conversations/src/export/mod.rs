@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tallybook_accounts::UserId;
-use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
+use tallybook_protocol::{Message, MessageId, MessageStatus, Role, ToolCall};
 use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
 
@@ -23,8 +23,11 @@ use crate::{
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
     store::{
-        ConversationId, conversations, messages, model_calls, plans, reasonings, rows::ConversationRow, summaries,
-        tool_calls,
+        ConversationId, conversations,
+        message_files::{self, MessageFileRow},
+        messages, model_calls, plans, reasonings,
+        rows::ConversationRow,
+        summaries, tool_calls,
     },
 };
 
@@ -206,6 +209,10 @@ async fn find_message(
 ) -> Result<Message, ServiceError> {
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
     let mut message = row.into_message(Vec::new(), None);
+    if message.role == Role::User {
+        let files = message_files::list(&context.db, &[id]).await?.remove(&id).unwrap_or_default();
+        message.files = files.into_iter().map(MessageFileRow::into_file).collect();
+    }
     if message.status == MessageStatus::Streaming {
         let partial = stored::load_partial(&context.db, id).await?;
         (message.content, message.reasoning, message.plan) = (partial.content, partial.reasoning, partial.plan);

@@ -6,7 +6,7 @@ use tallybook_agent::TitleWriter;
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
-use crate::models::{ModelEntry, Origin, Window};
+use crate::models::{ModelChoice, ModelEntry, Origin, Window};
 
 /// The available models. Cheap to clone; all clones share the same models.
 #[derive(Clone, Debug)]
@@ -25,6 +25,7 @@ pub struct Model {
     vision: bool,
     window: Window,
     can_summarize: bool,
+    is_demo: bool,
 }
 
 /// The settings do not make a valid catalog.
@@ -68,6 +69,17 @@ impl Catalog {
         names.join(", ")
     }
 
+    /// Returns the names of the models that read images, or may do so, separated by commas; `None` if there are none.
+    pub fn names_with_vision(&self) -> Option<String> {
+        let names = |is_wanted: fn(Option<bool>) -> bool| {
+            let models = self.models.iter().filter(|model| is_wanted(model.reads_images()));
+            models.map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let known = names(|reads| reads == Some(true));
+        let found = if known.is_empty() { names(|reads| reads.is_none()) } else { known };
+        (!found.is_empty()).then_some(found)
+    }
+
     /// Lists all models, with the information that every user may see.
     pub fn list(&self) -> ModelList {
         let items = self.models.iter().map(|model| {
@@ -101,6 +113,7 @@ impl Model {
             vision: entry.vision,
             window: entry.choice.window(),
             can_summarize: entry.choice.can_summarize(),
+            is_demo: matches!(entry.choice, ModelChoice::Demo { .. }),
         })
     }
 
@@ -127,6 +140,14 @@ impl Model {
     /// Returns `true` if the model can write summaries and plans.
     pub fn can_summarize(&self) -> bool {
         self.can_summarize
+    }
+
+    /// Returns whether the model reads images, by the settings or a refusal of its server; `None` if that is not known.
+    pub fn reads_images(&self) -> Option<bool> {
+        if self.is_demo || self.client.quirks().has(Quirk::NoImages) {
+            return Some(false);
+        }
+        self.vision.then_some(true)
     }
 
     /// Returns the title writer. If it is `None`, a conversation keeps the title that was made from its first question.

@@ -58,7 +58,9 @@ pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result
              FROM model_calls k WHERE k.message_id = m.id \
              AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
              65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) FROM tool_calls t \
-             WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
+             WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
+             ELSE f.text_bytes END) FROM message_files x JOIN files f ON f.id = x.file_id \
+             WHERE x.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
              WHERE t.message_id = m.id) AS calls FROM messages m WHERE m.id IN ("
         ),
         ids,

@@ -12,6 +12,7 @@ mod columns;
 pub(crate) mod conversations;
 pub(crate) mod decisions;
 pub(crate) mod erasure;
+pub(crate) mod message_files;
 pub(crate) mod messages;
 pub(crate) mod model_calls;
 pub(crate) mod model_requests;

@@ -281,6 +281,7 @@ impl MessageRow {
             epoch: self.epoch,
             status: self.status,
             content: self.content,
+            files: Vec::new(),
             error: self.error,
             error_code: self.error_code,
             stop_reason: self.stop_reason,

@@ -238,10 +238,11 @@ pub(crate) async fn begin_turn(
     Ok(Claim::Started(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
 }
 
-/// Returns the parts of a message as JSON, to be stored beside its content. Returns `None` for a single part, which the
+/// Returns the parts of a message as JSON, to be stored beside its content. Returns `None` for a single text, which the
 /// content holds.
 fn several(parts: &[MessagePart]) -> sqlx::Result<Option<String>> {
-    let several = (parts.len() > 1).then(|| serde_json::to_string(parts)).transpose();
+    let is_text = matches!(parts, [MessagePart::Text { .. }]);
+    let several = (!is_text).then(|| serde_json::to_string(parts)).transpose();
     several.map_err(|error| sqlx::Error::Encode(error.into()))
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod finish;
 #[cfg(test)]
 mod largest_events;
 mod plan;
+mod read_file;
 pub(crate) mod recorder;
 pub(crate) mod recovery;
 pub(crate) mod resume;

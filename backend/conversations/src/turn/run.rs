@@ -13,7 +13,7 @@ use tallybook_accounts::UserId;
 use tallybook_agent::{
     AgentError, EndReason, RecordError, ResumeState, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
 };
-use tallybook_llm::{ModelMessage, tokens};
+use tallybook_llm::{ModelMessage, Quirk, tokens};
 use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
 use tallybook_tools::{ToolRegistry, ToolSpec, UserKey};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 use crate::{
     context::Context,
     store::{
-        ConversationId,
+        ConversationId, message_files,
         turns::{self, FIRST_EPOCH, TurnRows},
         user_settings::TurnSettings,
     },
@@ -31,6 +31,7 @@ use crate::{
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
         finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
+        read_file::with_read_file,
         recorder::{
             StoringRecorder, record_error,
             writer::{Totals, TurnWriter},
@@ -130,6 +131,11 @@ impl Turn {
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
         let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        if model.quirks().has(Quirk::NoImages)
+            && let Err(error) = message_files::forget_images(&context.db, self.rows.user_message_id).await
+        {
+            tracing::warn!(%error, "it could not be recorded that the model received no images");
+        }
         match &ran {
             Ok(outcome) => record_usage(&span, outcome.usage),
             Err(error) => record_failure(&span, error.code()),
@@ -143,7 +149,9 @@ impl Turn {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
+        let is_off = disabled_tools.contains("read_file");
         let tools = context.tools_without(disabled_tools, &self.cancel).await;
+        let tools = with_read_file(context, self.conversation_id, tools, is_off).await.map_err(record_error)?;
         let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use sqlx::error::DatabaseError;
 use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, now, with_retries};
+use tallybook_files::FileRow;
 use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage, RetryOptions};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument as _;
@@ -15,6 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    attachments::{check_vision, find_attached, of_event},
     branch::tree::Versions,
     context::Context,
     input::check_message,
@@ -29,7 +32,7 @@ use crate::{
         ConversationId,
         api_clients::{self, ApiClient},
         conversations::UNTITLED,
-        messages,
+        message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
         user_settings,
@@ -56,7 +59,17 @@ impl ConversationService {
         };
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
         let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
-        let params = StartParams { user, row: Some(&row), question, parts: &parts, model, mode: new.mode, api: None };
+        let files = find_attached(context, user, &parts, model).await?;
+        let params = StartParams {
+            user,
+            row: Some(&row),
+            question,
+            parts: &parts,
+            files: &files,
+            model,
+            mode: new.mode,
+            api: None,
+        };
         start_in(context, &row, params).await
     }
 
@@ -81,19 +94,26 @@ impl ConversationService {
             return Err(ServiceError::Invalid(advice.to_owned()));
         };
         let parts = find(user_message_id).await?.parts();
+        if parts.iter().any(|part| matches!(part, MessagePart::Image { .. })) {
+            check_vision(context, context.model_for(again.model.as_deref(), row.model.as_deref())?)?;
+        }
         let question = Question::Stored { user_message_id };
         let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
         let mode = answer.answer_mode();
-        start_in(context, &row, StartParams { user, row: Some(&row), question, parts: &parts, model, mode, api: None })
-            .await
+        let params = StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
+        start_in(context, &row, params).await
     }
 }
 
 /// Returns the title that a conversation gets from its first message. Returns `None` if the conversation already has a
 /// message or a title.
-fn first_title_of(row: &ConversationRow, parts: &[MessagePart]) -> Option<String> {
+fn first_title_of(row: &ConversationRow, parts: &[MessagePart], files: &[FileRow]) -> Option<String> {
     let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
-    is_first.then(|| title_from_message(&MessagePart::join_texts(parts)))
+    is_first.then(|| {
+        let text = MessagePart::join_texts(parts);
+        let name = files.first().filter(|_| text.trim().is_empty()).map(|file| file.name.as_str());
+        title_from_message(name.unwrap_or(&text))
+    })
 }
 
 /// Finds the message that `edit_of` names, and its parent. Fails if the message does not exist, or if it is an answer.
@@ -119,6 +139,8 @@ pub(crate) struct StartParams<'a> {
     pub(crate) question: Question<'a>,
     /// Parts of the question, whether it is new or stored.
     pub(crate) parts: &'a [MessagePart],
+    /// Files of a new question, in the order of its parts.
+    pub(crate) files: &'a [FileRow],
     pub(crate) model: &'a Arc<Model>,
     pub(crate) mode: AnswerMode,
     /// Additional parameters of an API client. `None` for the web UI.
@@ -176,7 +198,7 @@ pub(crate) async fn start_turn(context: &Arc<Context>, params: StartParams<'_>) 
 }
 
 async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
-    let StartParams { user, row, question, parts, model, mode, api } = params;
+    let StartParams { user, row, question, parts, files, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
     let mut tx = context.db.begin().await?;
     quota::lock_limited_user(context, &mut tx, user).await?;
@@ -184,7 +206,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
     };
-    let first_title = row.and_then(|row| first_title_of(row, parts));
+    let first_title = row.and_then(|row| first_title_of(row, parts, files));
     let new = NewTurn {
         question,
         first_title: first_title.as_deref(),
@@ -198,6 +220,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
         Claim::Busy => return Ok(Start::Busy),
     };
+    store_files(&mut tx, rows.user_message_id, files).await?;
     let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
     quota::admit_turn(context, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
@@ -217,12 +240,23 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         model: Arc::clone(model),
         given: api.and_then(|api| api.input.clone()),
         mode,
-        first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))],
+        first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, files, model, &places))],
         question: Some(NewQuestion { places, parts: parts.to_vec() }),
     };
     let events = commit_and_run(context, &permit, tx, run).await?;
     let TurnRows { assistant_message_id: message_id, created_at, .. } = rows;
     Ok(Start::Started(StartedTurn { conversation: uuid, message_id, created_at, events }))
+}
+
+/// Stores the files of a new question. A file that has just been purged no longer exists.
+async fn store_files(tx: &mut Transaction, message: MessageId, files: &[FileRow]) -> Result<(), ServiceError> {
+    message_files::create(tx, message, files).await.map_err(|error| {
+        let is_gone = error.as_database_error().is_some_and(DatabaseError::is_foreign_key_violation);
+        match files.first() {
+            Some(file) if is_gone => ServiceError::NoSuchFile(file.uuid),
+            _ => error.into(),
+        }
+    })
 }
 
 /// Creates a conversation. An API client can refer to it by its UUID and by the client's own ID.
@@ -259,6 +293,7 @@ fn message_start(
     conversation_id: Uuid,
     rows: TurnRows,
     parts: &[MessagePart],
+    files: &[FileRow],
     model: &Model,
     places: &[TreeNode],
 ) -> MessageStart {
@@ -270,6 +305,7 @@ fn message_start(
         assistant_message_id,
         conversation_id,
         content: MessagePart::join_texts(parts),
+        files: of_event(files),
         parent_id,
         user_siblings: versions.siblings(TreeNode { id: user_message_id, parent_id }),
         assistant_siblings: versions.siblings(TreeNode { id: assistant_message_id, parent_id: Some(user_message_id) }),

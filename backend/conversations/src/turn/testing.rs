@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use tallybook_accounts::UserId;
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_database::{Database, Transaction};
+use tallybook_files::{Files, FilesSettings};
 use tallybook_mcp::{PinStore, ToolServers, ToolServersSettings};
 use tallybook_protocol::{AnswerMode, MessagePart, NewConversation};
 use tallybook_tools::{Secrets, ToolRegistry};
@@ -54,7 +55,8 @@ impl Fixture {
         };
         let (user_limits, memory) = (UserLimits::default(), MemorySettings::OFF);
         let settings = ConversationSettings { lifetimes, user_limits, memory, plan: PlanSettings::default() };
-        let service = ConversationService::start(db, agent, tools, models, settings).await.unwrap();
+        let files = Files::new(db.clone(), FilesSettings::with_program(PathBuf::new())).unwrap();
+        let service = ConversationService::start(db, agent, tools, models, files, settings).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
         Self { service, uuid, conversation_id, folder }

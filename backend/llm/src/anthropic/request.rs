@@ -188,6 +188,11 @@ enum Known<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
     ToolUse {
         id: &'a str,
         name: &'a str,
@@ -200,6 +205,15 @@ enum Known<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
+}
+
+/// The content of an image.
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
 }
 
 /// Returns the system texts with two cache marks: at the first text, which all conversations have in common, and at the
@@ -215,7 +229,12 @@ fn system(texts: &[String], mark: Option<CacheControl>) -> Vec<Known<'_>> {
 /// cannot have a mark; then nothing is marked.
 fn mark_last(messages: &mut [Message<'_>], mark: Option<CacheControl>) {
     let last = messages.last_mut().and_then(|message| message.content.last_mut());
-    if let Some(Content::Known(Known::Text { cache_control, .. } | Known::ToolResult { cache_control, .. })) = last {
+    if let Some(Content::Known(
+        Known::Text { cache_control, .. }
+        | Known::Image { cache_control, .. }
+        | Known::ToolResult { cache_control, .. },
+    )) = last
+    {
         *cache_control = mark;
     }
 }
@@ -227,7 +246,7 @@ fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json
     for entry in entries {
         match entry {
             Entry::User(parts) => {
-                push(&mut messages, "user", parts.iter().map(|Part::Text(content)| text(content)).collect());
+                push(&mut messages, "user", parts.iter().map(user_part).collect());
             }
             Entry::Step { blocks, results } => {
                 push(&mut messages, "assistant", blocks.iter().map(content_of).collect::<Result<_, _>>()?);
@@ -243,6 +262,16 @@ fn push<'a>(messages: &mut Vec<Message<'a>>, role: &'static str, content: Vec<Co
         _ if content.is_empty() => {}
         Some(last) if last.role == role => last.content.extend(content),
         _ => messages.push(Message { role, content }),
+    }
+}
+
+fn user_part<'a>(part: &Part<'a>) -> Content<'a> {
+    match part {
+        Part::Text(content) => text(content),
+        Part::Image(image) => {
+            let source = Source { kind: "base64", media_type: &image.media_type, data: &image.data };
+            Content::Known(Known::Image { source, cache_control: None })
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use tallybook_protocol::ModelInfo;
 use super::reasoning;
 use crate::{
     effort::ReasoningEffort,
-    history::{self, Block, Entry, Outcome},
+    history::{self, Block, Entry, Outcome, Part},
     quirks::{Quirk, QuirkSet},
     request::{ModelRequest, ToolChoice},
 };
@@ -188,8 +188,7 @@ enum Message<'a> {
         content: String,
     },
     User {
-        /// Text is always sent as a string, because not every server accepts a list of parts.
-        content: String,
+        content: UserContent<'a>,
     },
     Assistant {
         /// `null` if there are only calls, as the API itself writes it; a list of parts if one of them is reasoning.
@@ -206,6 +205,43 @@ enum Message<'a> {
         name: Option<&'a str>,
         content: &'a str,
     },
+}
+
+/// The content of a user message.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum UserContent<'a> {
+    /// Text without images is always sent as a string, because not every server accepts a list of parts.
+    Text(String),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentPart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+impl<'a> UserContent<'a> {
+    fn of(parts: &[Part<'a>]) -> Self {
+        if let Some(text) = history::join_texts(parts) {
+            return Self::Text(text);
+        }
+        let parts = parts.iter().map(|part| match part {
+            Part::Text(text) => ContentPart::Text { text },
+            Part::Image(image) => {
+                let url = format!("data:{};base64,{}", image.media_type, image.data);
+                ContentPart::ImageUrl { image_url: ImageUrl { url } }
+            }
+        });
+        Self::Parts(parts.collect())
+    }
 }
 
 #[derive(Serialize)]
@@ -243,7 +279,7 @@ fn messages<'a>(system: &[String], entries: &'a [Entry<'a>], quirks: &QuirkSet) 
                     let (content, reasoning) = (Some(Value::from(UNFINISHED)), reasoning::Fields::default());
                     messages.push(Message::Assistant { content, reasoning, tool_calls: Vec::new() });
                 }
-                messages.push(Message::User { content: history::join_texts(parts) });
+                messages.push(Message::User { content: UserContent::of(parts) });
             }
             Entry::Step { blocks, results } if quirks.has(Quirk::NoParallelToolCalls) => {
                 // Each call ends a message of its own.

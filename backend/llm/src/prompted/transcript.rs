@@ -6,7 +6,7 @@ use tallybook_protocol::ModelInfo;
 
 use crate::{
     history::{self, Block, Entry, Outcome, Part},
-    request::{AssistantBlock, ModelMessage, UserPart},
+    request::{AssistantBlock, ImagePart, ModelMessage, UserPart},
 };
 
 /// Returns the history as text messages with alternating roles.
@@ -14,7 +14,14 @@ pub(crate) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<Mode
     let mut converted = Vec::new();
     for entry in history::repair(reader, messages) {
         match entry {
-            Entry::User(parts) => parts.iter().for_each(|Part::Text(text)| push_user(&mut converted, text)),
+            Entry::User(parts) => {
+                for part in parts {
+                    match part {
+                        Part::Text(text) => push_user(&mut converted, text),
+                        Part::Image(image) => push_image(&mut converted, image),
+                    }
+                }
+            }
             Entry::Step { blocks, results } => {
                 push_assistant(&mut converted, &joined(blocks.iter().filter_map(said)));
                 push_user(&mut converted, &joined(results.iter().map(result)));
@@ -28,13 +35,24 @@ fn push_user(converted: &mut Vec<ModelMessage>, text: &str) {
     if text.is_empty() {
         return;
     }
-    if let Some(ModelMessage::User(parts)) = converted.last_mut()
-        && let Some(UserPart::Text(before)) = parts.last_mut()
-    {
-        append(before, text);
+    let Some(ModelMessage::User(parts)) = converted.last_mut() else {
+        converted.push(ModelMessage::user_text(text));
         return;
+    };
+    if let Some(UserPart::Text(before)) = parts.last_mut() {
+        append(before, text);
+    } else {
+        parts.push(UserPart::Text(text.to_owned()));
     }
-    converted.push(ModelMessage::user_text(text));
+}
+
+fn push_image(converted: &mut Vec<ModelMessage>, image: &ImagePart) {
+    let image = UserPart::Image(image.clone());
+    if let Some(ModelMessage::User(parts)) = converted.last_mut() {
+        parts.push(image);
+    } else {
+        converted.push(ModelMessage::User(vec![image]));
+    }
 }
 
 fn push_assistant(converted: &mut Vec<ModelMessage>, content: &str) {

@@ -41,13 +41,15 @@ pub enum Quirk {
     NoCacheControl,
     /// A system message. Its text becomes the beginning of the first user message.
     NoSystemMessage,
+    /// Images. A note replaces them. In the settings, `vision` controls this.
+    NoImages,
     /// Tools. They are described in the prompt instead. In the settings, the tool mode controls this.
     NoTools,
 }
 
 impl Quirk {
     /// Every quirk.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NoStreamOptions,
         Self::NoMaxTokens,
         Self::NoMaxCompletionTokens,
@@ -61,6 +63,7 @@ impl Quirk {
         Self::NoSpecialPropertyNames,
         Self::NoCacheControl,
         Self::NoSystemMessage,
+        Self::NoImages,
         Self::NoTools,
     ];
 
@@ -80,6 +83,7 @@ impl Quirk {
             Self::NoSpecialPropertyNames => "no_special_property_names",
             Self::NoCacheControl => "no_cache_control",
             Self::NoSystemMessage => "no_system_message",
+            Self::NoImages => "no_images",
             Self::NoTools => "no_tools",
         }
     }

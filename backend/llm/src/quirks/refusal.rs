@@ -150,6 +150,40 @@ const SYSTEM: [&str; 10] = [
 const STOP: [&str; 6] =
     ["stop sequence", "stop parameter", "parameter: stop", "parameter stop", "field stop", "supplied: stop"];
 
+/// Names of images and of the ability to read them.
+const IMAGES: [&str; 7] =
+    ["image", "vision", "multimodal", "multi-modal", "multi modal", "mmproj", "content must be a string"];
+
+/// Phrases in errors of models that read only text.
+const TEXT_ONLY: [&str; 9] = [
+    "only supported by certain models",
+    "unknown variant image_url",
+    "expected text",
+    "at most 0 image",
+    "not a multimodal",
+    "not multimodal",
+    "missing data required for image",
+    "content must be a string",
+    "no image support",
+];
+
+/// Phrases in errors about one image.
+const ONE_IMAGE: [&str; 13] = [
+    "format",
+    "media type",
+    "media_type",
+    "mime",
+    "too large",
+    "too many",
+    "size",
+    "exceed",
+    "dimension",
+    "could not process",
+    "decode",
+    "base64",
+    "download",
+];
+
 /// Returns the parts of a request that the refusal names, most likely first.
 pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
     let whole = normalized(&reason.whole());
@@ -159,6 +193,9 @@ pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
     }
     if whole.contains("cache_control") && is_refused(&whole) {
         found.push(Quirk::NoCacheControl);
+    }
+    if takes_no_images(&whole) {
+        found.push(Quirk::NoImages);
     }
     if is_about_one_tool(&whole) {
         return found;
@@ -266,6 +303,12 @@ fn takes_no_tools(sentence: &str) -> bool {
         || ((is_unknown_field || is_not_taken) && !has_any(sentence, &LESS_THAN_TOOLS))
 }
 
+/// Returns `true` if the model reads no images. Errors about one image, such as its format or size, do not count.
+fn takes_no_images(whole: &str) -> bool {
+    let is_about_images = has_any(whole, &IMAGES) && (is_refused(whole) || has_any(whole, &TEXT_ONLY));
+    is_about_images && !has_any(whole, &ONE_IMAGE)
+}
+
 fn takes_no_system(sentence: &str) -> bool {
     // These errors come from chat templates of models that support two roles only.
     let knows_two_roles = has_any(sentence, &["only user and assistant", "only user, assistant"])
@@ -347,6 +390,32 @@ mod tests {
             "Invalid parameter: tools",
         ] {
             assert_eq!(named(message), [Quirk::NoTools], "{message}");
+        }
+    }
+
+    #[test]
+    fn models_without_vision_are_recognized_by_meaning() {
+        for message in [
+            "Invalid content type. image_url is only supported by certain models.",
+            "No endpoints found that support image input",
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+            "At most 0 image(s) may be provided in one request.",
+            "google/gemma-2b is not a multimodal model",
+            "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text`",
+            "this model is missing data required for image input",
+            "'m' does not support image input.",
+            "messages[0].content must be a string",
+            "This model does not support vision",
+        ] {
+            assert_eq!(named(message), [Quirk::NoImages], "{message}");
+        }
+        for message in [
+            "Unsupported image format: tiff",
+            "image exceeds 5 MB maximum",
+            "Could not process image",
+            "messages.0.content.1.image.source.media_type: image/tiff is not allowed",
+        ] {
+            assert_eq!(named(message), [], "{message}");
         }
     }
 

@@ -14,6 +14,7 @@ use clap_complete::Shell;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use tallybook_accounts::{AccountsMode, SignUp};
+use tallybook_files::FilesSettings;
 use tallybook_tools::AllowedHost;
 
 /// A self-hosted AI chat that records every tool call.
@@ -228,6 +229,16 @@ pub struct Options {
     #[arg(long, env = "RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(0..=36_500))]
     pub(crate) retention_days: u64,
+    /// Maximum size of an uploaded file, in bytes.
+    #[arg(long, env = "MAX_FILE_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_FILE_BYTES,
+        value_parser = clap::value_parser!(u64).range(1..=134_217_728))]
+    pub(crate) max_file_bytes: u64,
+    /// Maximum size of all files of a user, in bytes; 0 for no limit.
+    #[arg(long, env = "MAX_FILES_PER_USER_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_USER_BYTES)]
+    pub(crate) max_files_per_user_bytes: u64,
+    /// Place of the content of files: database, file:///FOLDER or s3://BUCKET/PREFIX.
+    #[arg(long, env = "FILES_URL", hide_env_values = true, default_value = "database")]
+    pub(crate) files_url: String,
     /// Lease duration of turns, in seconds. If a server does not renew a turn's lease in time, another server marks the
     /// turn as interrupted.
     #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
@@ -257,9 +268,6 @@ pub enum Task {
     /// Checks that the server on HOST and PORT is alive. Fails if it is not.
     #[command(name = "healthcheck")]
     HealthCheck,
-    /// Reads the file on standard input for a running server, which starts this itself.
-    #[command(name = tallybook_documents::CHILD_COMMAND, hide = true)]
-    ProcessFile,
     /// Prints the completions of a shell.
     Completions {
         /// The shell.

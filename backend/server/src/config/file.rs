@@ -88,8 +88,7 @@ struct ModelSection {
     tool_mode: Option<Spanned<String>>,
     reasoning_effort: Option<Spanned<String>>,
     thinking_tokens: Option<Spanned<u32>>,
-    #[serde(default)]
-    vision: bool,
+    vision: Option<bool>,
     input_price: Option<Spanned<f64>>,
     output_price: Option<Spanned<f64>>,
     context_tokens: Option<Spanned<u32>>,
@@ -132,7 +131,13 @@ impl SettingsFile {
             let lines = section.spans().map(|(key, span)| (key, line_of(&self.text, &span))).collect();
             let origin = Origin::File { path: self.path.clone(), line, index, lines };
             let choice = self.choice(section, options)?;
-            entries.push(ModelEntry { name, choice, prices: self.prices(section)?, vision: section.vision, origin });
+            entries.push(ModelEntry {
+                name,
+                choice,
+                prices: self.prices(section)?,
+                vision: section.vision == Some(true),
+                origin,
+            });
         }
         Ok(entries)
     }
@@ -213,13 +218,19 @@ impl SettingsFile {
     }
 
     fn quirks(&self, section: &ModelSection) -> Result<BTreeMap<Quirk, bool>, ConfigError> {
-        let Some(quirks) = &section.quirks else { return Ok(BTreeMap::new()) };
+        // A refusal of images is not believed about a model that reads them.
+        let of_vision = section.vision.map(|reads_images| (Quirk::NoImages, !reads_images));
+        let Some(quirks) = &section.quirks else { return Ok(of_vision.into_iter().collect()) };
+        if quirks.get_ref().contains_key(&Quirk::NoImages) {
+            let problem = "no_images cannot be set here. Remove it, and use vision: false for true, true for false.";
+            return Err(self.bad(quirks, problem));
+        }
         if quirks.get_ref().contains_key(&Quirk::NoTools) {
             let problem =
                 "no_tools cannot be set here. Remove it, and use tool_mode: prompt for true, native for false.";
             return Err(self.bad(quirks, problem));
         }
-        Ok(quirks.get_ref().clone())
+        Ok(quirks.get_ref().clone().into_iter().chain(of_vision).collect())
     }
 
     /// Returns the names of the settings for error messages about this model.

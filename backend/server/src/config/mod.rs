@@ -32,6 +32,7 @@ use tallybook_conversations::{
     models::{ModelEntry, ReviewSettings},
 };
 use tallybook_database::DatabaseUrl;
+use tallybook_files::{BadStorageUrl, FilesSettings};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
@@ -98,6 +99,8 @@ pub struct Settings {
     pub system_prompt: SystemPrompt,
     /// Servers with tools in addition to the built-in ones.
     pub tool_servers: ToolServersSettings,
+    /// Settings of files.
+    pub files: FilesSettings,
     /// Endpoint for traces of turns; `None` sends no traces.
     pub traces: Option<String>,
     /// Format of the log.
@@ -179,6 +182,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         user_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
         tool_servers,
+        files: files(&options.files_url, options.max_file_bytes, options.max_files_per_user_bytes)?,
         traces,
         log_format: options.log_format,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
@@ -192,6 +196,15 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         file: file.map(|file| file.path),
         remarks,
     })
+}
+
+fn files(url: &str, max_file_bytes: u64, max_user_bytes: u64) -> Result<FilesSettings, ConfigError> {
+    let storage = url
+        .parse()
+        .map_err(|error: BadStorageUrl| bad("FILES_URL", format!("is {url:?}, which is not valid; it {error}")))?;
+    // Without it, only the files that this process reads itself could be uploaded.
+    let program = std::env::current_exe().unwrap_or_default();
+    Ok(FilesSettings { max_file_bytes, max_user_bytes, storage, ..FilesSettings::with_program(program) })
 }
 
 fn max_tool_turns(options: &Options, file: Option<&SettingsFile>) -> Result<u32, ConfigError> {

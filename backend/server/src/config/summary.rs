@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tallybook_accounts::AccountsSettings;
 use tallybook_conversations::models::{ModelChoice, ModelEntry};
-use tallybook_llm::{ModelSettings, ToolMode};
+use tallybook_llm::{ModelSettings, Quirk, ToolMode};
 use tallybook_mcp::{ToolServersSettings, check};
 
 use super::{SECS_PER_HOUR, Settings};
@@ -80,6 +80,10 @@ fn text(entry: &ModelEntry) -> String {
     };
     if entry.vision {
         text += ", vision = true";
+    } else if let ModelChoice::Provider(settings) = &entry.choice
+        && settings.quirks.get(&Quirk::NoImages) == Some(&true)
+    {
+        text += ", vision = false";
     }
     if let Some(prices) = entry.prices {
         let _ = write!(text, ", prices per million tokens: {} for input, {} for output", prices.input, prices.output);
@@ -107,7 +111,7 @@ fn provider_text(settings: &ModelSettings) -> String {
             let _ = write!(text, ", {key} = {value}");
         }
     }
-    for (quirk, is_set) in &settings.quirks {
+    for (quirk, is_set) in settings.quirks.iter().filter(|(quirk, _)| **quirk != Quirk::NoImages) {
         let _ = write!(text, ", {} = {is_set}", quirk.as_str());
     }
     text

@@ -13,7 +13,7 @@ use actix_web::{
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
     error::{JsonPayloadError, PayloadError, UrlencodedError},
-    http::header,
+    http::{Method, header},
     middleware::Next,
     web::{FormConfig, Json},
 };
@@ -26,6 +26,9 @@ use tallybook_conversations::ServiceError;
 use tokio::time::sleep;
 
 use super::{error::ApiError, state::State};
+
+/// Path to which files are uploaded. Their bodies may take longer.
+const UPLOADS: &str = "/api/files";
 
 /// A JSON body that must be an object. A list is refused, because serde would read its items as the struct's fields in
 /// order.
@@ -87,7 +90,8 @@ pub(crate) async fn limit_time(
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let time = request.app_data::<State>().map(|state| state.limits.body);
+    let is_upload = request.path() == UPLOADS && request.method() == Method::POST;
+    let time = request.app_data::<State>().map(|state| if is_upload { state.limits.upload } else { state.limits.body });
     match (request.take_payload(), time) {
         (Payload::None, _) | (_, None) => {}
         (body, Some(time)) => {

@@ -8,6 +8,7 @@ use actix_web::{
 use tallybook_accounts::{AccountsError, OpenIdError};
 use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
+use tallybook_files::FilesError;
 use tallybook_protocol::Problem;
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
@@ -23,6 +24,12 @@ pub(crate) enum ApiError {
     /// An account use case refused the request or failed.
     #[error(transparent)]
     Accounts(#[from] AccountsError),
+    /// A file use case refused the request or failed.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The content of a file has no such range.
+    #[error("The content has {0} bytes, so it has no such range.")]
+    NoSuchRange(u64),
     /// A tool history use case refused the request or failed.
     #[error(transparent)]
     ToolHistory(#[from] ToolHistoryError),
@@ -184,6 +191,14 @@ impl ApiError {
                 (StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is shutting down")
             }
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
+            Self::Service(
+                error @ (ServiceError::NoSuchFile(_)
+                | ServiceError::FileNotReady(_)
+                | ServiceError::ModelReadsNoImages { .. }
+                | ServiceError::Files(_)),
+            ) => attachment_kind(error),
+            Self::Files(error) => files_kind(error),
+            Self::NoSuchRange(_) => (StatusCode::RANGE_NOT_SATISFIABLE, "no-such-range", "No such range"),
             Self::Accounts(error) => accounts_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
             Self::ToolHistory(error) => tool_history_kind(error),
@@ -225,6 +240,39 @@ fn approval_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static st
         ServiceError::TooManyTools => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         ServiceError::NoSuchApproval => (StatusCode::NOT_FOUND, "no-such-approval", "No such approval"),
         _ => (StatusCode::CONFLICT, "already_decided", "Already decided"),
+    }
+}
+
+/// Returns status, problem type and title of an error about the files of a message.
+fn attachment_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        ServiceError::NoSuchFile(_) => (StatusCode::UNPROCESSABLE_ENTITY, "no-such-file", "No such file"),
+        ServiceError::FileNotReady(_) => (StatusCode::UNPROCESSABLE_ENTITY, "file-not-ready", "File not ready"),
+        ServiceError::ModelReadsNoImages { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "model-reads-no-images", "The model reads no images")
+        }
+        ServiceError::Files(error) => files_kind(error),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+    }
+}
+
+/// Returns status, problem type and title of a file error.
+fn files_kind(error: &FilesError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        FilesError::NotFound => (StatusCode::NOT_FOUND, "no-such-file", "No such file"),
+        FilesError::NoSuchPage => (StatusCode::NOT_FOUND, "no-such-page", "No such page"),
+        FilesError::InUse => (StatusCode::CONFLICT, "file-in-use", "File in use"),
+        FilesError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", "File too large"),
+        FilesError::QuotaReached { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "storage-full", "Storage full"),
+        FilesError::UnsupportedType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "file-type", "File type not accepted"),
+        FilesError::Unreadable(_) => (StatusCode::UNPROCESSABLE_ENTITY, "file-unreadable", "File unreadable"),
+        FilesError::Busy | FilesError::Processor(_) => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
+        FilesError::Temporary(_) => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Storage full"),
+        FilesError::Objects(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The storage is unreachable")
+        }
+        FilesError::Damaged => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        FilesError::Storage(error) => storage_kind(error),
     }
 }
 
@@ -360,6 +408,9 @@ impl ResponseError for ApiError {
         }
         if let Self::Service(ServiceError::LimitReached(reached)) = self {
             response.insert_header((header::RETRY_AFTER, reached.retry_after_secs()));
+        }
+        if let Self::NoSuchRange(bytes) = self {
+            response.insert_header((header::CONTENT_RANGE, format!("bytes */{bytes}")));
         }
         if let Self::NotSignedIn = self {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));

@@ -115,6 +115,9 @@ fn is_same_for_all(path: &str) -> bool {
         || openapi::PUBLIC.contains(&path)
 }
 
+/// Minimum size of a file whose download ends when its reader loses access, in bytes.
+const LONG_DOWNLOAD_BYTES: u64 = 1024 * 1024;
+
 /// The credentials in a request.
 enum Credentials {
     Key(String),
@@ -220,7 +223,11 @@ fn end_on_revocation<B: MessageBody + 'static>(
     let headers = response.headers();
     let kind = headers.get(header::CONTENT_TYPE);
     let is_events = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-    let is_streamed = response.response().body().size() == BodySize::Stream;
+    let is_streamed = match response.response().body().size() {
+        BodySize::Stream => true,
+        BodySize::Sized(bytes) => bytes >= LONG_DOWNLOAD_BYTES,
+        BodySize::None => false,
+    };
     let is_file = is_streamed && headers.contains_key(header::CONTENT_DISPOSITION);
     let open = (is_events || is_file).then(|| accounts.open_stream(caller)).flatten();
     let Some(open) = open else { return response.map_into_left_body() };

@@ -33,6 +33,8 @@ pub struct Limits {
     pub head: Duration,
     /// Timeout for a request's body.
     pub body: Duration,
+    /// Timeout for the body of an upload of a file.
+    pub upload: Duration,
     /// Maximum time for which a connection may be open without anything being written to it. Ends what the other limits
     /// miss: a second request head that never ends, and a body that is never read. Longer than `body`, and longer than
     /// any use case takes.
@@ -57,6 +59,7 @@ impl Default for Limits {
             streams_per_user: 50,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
+            upload: Duration::from_mins(10),
             idle_timeout: Duration::from_secs(90),
             keep_alive: Duration::from_secs(75),
             disconnect: Duration::from_secs(1),

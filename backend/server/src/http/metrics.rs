@@ -89,6 +89,14 @@ impl Metrics {
         );
         registry.register("tallybook_tokens", "Input and output tokens of models", work.tokens.clone());
         registry.register("tallybook_cost", "Cost of model calls, in the currency of the prices", work.cost.clone());
+        let files = service.files().counts();
+        registry.register("tallybook_file_uploads", "Files that were uploaded", files.uploads.clone());
+        registry.register(
+            "tallybook_file_uploads_failed",
+            "Uploads that were refused or failed",
+            files.failed_uploads.clone(),
+        );
+        registry.register("tallybook_file_uploaded_bytes", "Bytes of uploaded files", files.uploaded_bytes.clone());
         registry.register(
             "tallybook_tool_server_up",
             "1 if the tool server is connected, otherwise 0",

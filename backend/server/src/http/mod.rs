@@ -19,6 +19,7 @@ mod cookie;
 mod error;
 mod export;
 mod feed;
+mod files;
 mod health;
 mod hosts;
 mod http10;

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     accounts, approvals, assets, body, compression, conversations,
     error::ApiError,
-    export, feed, health, http10, identify,
+    export, feed, files, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
@@ -126,6 +126,10 @@ fn api() -> Scope {
         .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
         .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
         .service(Endpoint::at("/events").on(Method::GET, feed::subscribe))
+        .service(Endpoint::at("/files").on(Method::POST, files::create))
+        .service(Endpoint::at("/files/{file_id}").on(Method::GET, files::find).on(Method::DELETE, files::delete))
+        .service(Endpoint::at("/files/{file_id}/content").on(Method::GET, files::content))
+        .service(Endpoint::at("/files/{file_id}/text").on(Method::GET, files::text))
         .service(Endpoint::at("/chat").on(Method::POST, openai::thread::create_simple))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
@@ -145,6 +149,9 @@ fn api() -> Scope {
 fn no_such_thing(request: &HttpRequest) -> ApiError {
     let segments = request.match_info();
     let is_bad = |name, is_id: fn(&str) -> bool| segments.get(name).is_some_and(|segment| !is_id(segment));
+    if is_bad("file_id", is_uuid) {
+        return files::no_such_file();
+    }
     if is_bad("user_id", is_number) {
         return AccountsError::NoSuchUser.into();
     }

@@ -48,6 +48,10 @@ macro_rules! refusals {
 refusals! {
     /// The request is well-formed but breaks a rule.
     Invalid { "422": "The request is well-formed but breaks a rule. `detail` names the rule.", }
+    /// The content of a file cannot be read.
+    Unreadable { "422": "The file is damaged, protected or too complex. `detail` says why.", }
+    /// A message contains the file.
+    InUse { "409": "A message contains the file.", }
     /// Something that the request names does not exist.
     Unknown { "404": "It does not exist, or it belongs to another user.", }
     /// The server has no accounts.

@@ -31,6 +31,7 @@ mod endings;
 mod evaluation;
 mod export;
 mod failed_turns;
+mod files;
 mod full_disk;
 mod history;
 mod http10;

@@ -12,6 +12,7 @@ use tallybook_conversations::{
     models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_database::Database;
+use tallybook_files::{Files, FilesSettings};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, ToolServers, ToolServersSettings};
 use tallybook_mock_llm::{MockLlm, cut, hang, text};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, RetryOptions, Window};
@@ -51,7 +52,8 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
     let lifetimes = Lifetimes { lease, journal: None, approval_timeout: None, deleted: Duration::ZERO };
     let (user_limits, memory, plan) = (UserLimits::default(), MemorySettings::OFF, PlanSettings::default());
     let settings = ConversationSettings { lifetimes, user_limits, memory, plan };
-    ConversationService::start(db, agent, tools, models, settings).await.unwrap()
+    let files = Files::new(db.clone(), FilesSettings::with_program(env!("CARGO_BIN_EXE_tallybook").into())).unwrap();
+    ConversationService::start(db, agent, tools, models, files, settings).await.unwrap()
 }
 
 /// Reads a turn to its end.

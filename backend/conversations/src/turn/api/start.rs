@@ -151,7 +151,9 @@ async fn start_at(
         None => (None, new(Parent::Head)),
     };
     let (user, mode) = (api.program.user, AnswerMode::React);
-    match start_turn(context, StartParams { user, row, question, parts, model, mode, api: Some(api) }).await? {
+    match start_turn(context, StartParams { user, row, question, parts, files: &[], model, mode, api: Some(api) })
+        .await?
+    {
         Start::Started(turn) => Ok(Some(turn)),
         Start::Duplicate(_) | Start::Busy => Ok(None),
     }

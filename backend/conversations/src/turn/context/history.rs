@@ -14,11 +14,11 @@ use crate::{
     context::Context,
     limits::{MAX_READ_BYTES, MIN_READ_BYTES},
     store::{
-        ConversationId, messages, model_calls,
+        ConversationId, message_files, messages, model_calls,
         rows::{MessageRow, ModelCallRow, SizeRow, ToolCallRow, TreeNode},
         stored_id, tool_calls,
     },
-    turn::step_text::bytes_in,
+    turn::{context::prompt_files::PromptFiles, step_text::bytes_in},
 };
 
 /// Result in the prompt for a call that has none, because the server or the user ended the turn while the call ran.
@@ -33,8 +33,8 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Creates an exchange from a question without an answer.
-    pub(crate) fn of_question(parts: Vec<MessagePart>) -> Self {
-        let question = ModelMessage::User(parts.into_iter().map(user_part).collect());
+    pub(crate) fn of_question(parts: Vec<UserPart>) -> Self {
+        let question = ModelMessage::User(parts);
         let tokens = tokens::of_message(&question);
         Self { messages: vec![question], tokens }
     }
@@ -48,9 +48,10 @@ pub(crate) async fn newest_exchanges(
     branch: &[TreeNode],
     is_resumed: bool,
     tokens: usize,
+    files: &mut PromptFiles<'_>,
 ) -> sqlx::Result<Vec<Exchange>> {
     // A new question is always included; the answer of a resumed turn is always included together with its question.
-    read_exchanges(context, branch, 2 - branch.len() % 2, is_resumed, tokens).await
+    read_exchanges(context, branch, 2 - branch.len() % 2, is_resumed, tokens, files).await
 }
 
 /// Returns the exchanges before a question that may fit in `tokens`, oldest first. The result may be empty.
@@ -58,8 +59,9 @@ pub(crate) async fn earlier_exchanges(
     context: &Context,
     branch: &[TreeNode],
     tokens: usize,
+    files: &mut PromptFiles<'_>,
 ) -> sqlx::Result<Vec<Exchange>> {
-    read_exchanges(context, branch, 0, false, tokens).await
+    read_exchanges(context, branch, 0, false, tokens, files).await
 }
 
 async fn read_exchanges(
@@ -68,6 +70,7 @@ async fn read_exchanges(
     at_least: usize,
     is_resumed: bool,
     tokens: usize,
+    files: &mut PromptFiles<'_>,
 ) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
     let (recent, max_output_bytes) = find_recent(&context.db, branch, at_least, limits, tokens).await?;
@@ -77,7 +80,27 @@ async fn read_exchanges(
         messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
     let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
     let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
-    Ok(exchanges(&messages, &model_calls, &tool_calls, is_resumed, limits))
+    let questions = read_questions(context, &messages, files).await?;
+    Ok(exchanges(&messages, questions, &model_calls, &tool_calls, is_resumed, limits))
+}
+
+/// Returns the questions among these messages with their files, as parts of the prompt.
+async fn read_questions(
+    context: &Context,
+    messages: &[MessageRow],
+    files: &mut PromptFiles<'_>,
+) -> sqlx::Result<HashMap<MessageId, Vec<UserPart>>> {
+    let asked: Vec<(MessageId, Vec<MessagePart>)> =
+        messages.iter().filter(|message| message.is_user()).map(|message| (message.id, message.parts())).collect();
+    let has_files = |(_, parts): &&(MessageId, Vec<MessagePart>)| parts.iter().any(|part| part.file_id().is_some());
+    let with_files: Vec<MessageId> = asked.iter().filter(has_files).map(|(id, _)| *id).collect();
+    let mut rows = message_files::list(&context.db, &with_files).await?;
+    let mut questions = HashMap::new();
+    // The newest comes first, because the size of all images is limited.
+    for (id, parts) in asked.into_iter().rev() {
+        questions.insert(id, files.convert(id, parts, &rows.remove(&id).unwrap_or_default()).await?);
+    }
+    Ok(questions)
 }
 
 /// Returns the steps of an answer that is resumed, as messages for the model. The result is empty if the answer does
@@ -183,6 +206,7 @@ impl Recent {
 
 fn exchanges(
     branch: &[MessageRow],
+    mut questions: HashMap<MessageId, Vec<UserPart>>,
     model_calls: &[ModelCallRow],
     tool_calls: &[ToolCallRow],
     is_resumed: bool,
@@ -193,7 +217,7 @@ fn exchanges(
     let mut counted = None;
     for message in branch {
         if message.is_user() {
-            exchanges.push(Exchange::of_question(message.parts()));
+            exchanges.push(Exchange::of_question(questions.remove(&message.id).unwrap_or_default()));
         } else if let Some(exchange) = exchanges.last_mut() {
             let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
@@ -207,12 +231,6 @@ fn exchanges(
         }
     }
     exchanges
-}
-
-fn user_part(part: MessagePart) -> UserPart {
-    match part {
-        MessagePart::Text { text } => UserPart::Text(text),
-    }
 }
 
 /// Appends an answer to the history, step by step. Of a complete planned answer, only the final text is appended.

@@ -2,6 +2,7 @@
 //! older ones. If an API client supplied the history, the newest exchanges of that history are used instead.
 
 pub(crate) mod history;
+pub(crate) mod prompt_files;
 pub(crate) mod summary;
 
 use std::collections::HashMap;
@@ -15,14 +16,17 @@ use crate::{
     context::Context,
     models::Model,
     store::{
-        ConversationId, messages,
+        ConversationId, message_files, messages,
         rows::{SummaryRef, TreeNode},
         summaries,
         turns::TurnRows,
     },
     turn::{
         api::client_input::ClientInput,
-        context::history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
+        context::{
+            history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
+            prompt_files::PromptFiles,
+        },
     },
 };
 
@@ -115,18 +119,22 @@ impl ContextBuilder<'_> {
     async fn find_stored(&mut self, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
         let newest = if self.is_resumed { assistant_message_id } else { user_message_id };
+        let mut files = PromptFiles::of_model(self.context, self.model);
         let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
-            let (branch, current) = (branch(&places, Some(newest)), Exchange::of_question(parts));
+            let branch = branch(&places, Some(newest));
+            let current = Exchange::of_question(files.question(user_message_id, parts).await?);
             let before = &branch[..branch.len().saturating_sub(1)];
-            let exchanges = earlier_exchanges(self.context, before, budget).await?;
+            let exchanges = earlier_exchanges(self.context, before, budget, &mut files).await?;
             (branch, exchanges, Some(current))
         } else {
             let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
             let branch = branch(&places, Some(newest));
-            let mut exchanges = newest_exchanges(self.context, &branch, self.is_resumed, budget).await?;
+            let mut exchanges = newest_exchanges(self.context, &branch, self.is_resumed, budget, &mut files).await?;
             let current = exchanges.pop();
             (branch, exchanges, current)
         };
+        let contexts = files.take_contexts(user_message_id);
+        message_files::set_contexts(&self.context.db, user_message_id, &contexts).await?;
         let budget = budget.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
         let whole = if self.context.memory.max_chars == 0 {
             budget

@@ -16,7 +16,7 @@ use crate::{
     limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
     store::{ConversationId, messages, rows::TreeNode, summaries, turns},
     turn::{
-        context::{covered_on, history::newest_exchanges},
+        context::{covered_on, history::newest_exchanges, prompt_files::PromptFiles},
         side_call,
     },
 };
@@ -129,7 +129,7 @@ async fn find_kept(context: &Context, outside: &[TreeNode], after_tokens: usize)
     if outside.is_empty() {
         return Ok(None);
     }
-    let newest = newest_exchanges(context, outside, false, after_tokens).await?;
+    let newest = newest_exchanges(context, outside, false, after_tokens, &mut PromptFiles::names_only(context)).await?;
     let count_within = |tokens: usize| {
         let mut sum = 0_usize;
         let fitting = newest.iter().rev().take_while(|exchange| {

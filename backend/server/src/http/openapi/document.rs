@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, content_encoding::Text, conversations, export, feed, health, mcp, messages, models, openai,
-    search, shares, state::State, tool_calls, tool_history, tools, usage,
+    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages, models,
+    openai, search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
 /// The API document.
@@ -20,8 +20,8 @@ use crate::http::{
         title = "Tallybook",
         description = "A self-hosted AI chat that records every tool call. API clients can do nearly everything that \
                        the page can, with `/api`. Clients of OpenAI Chat Completions can use the agent as a model, \
-                       with `/v1`. `HEAD` works wherever `GET` does. A request body can have at most 2 MiB and must \
-                       arrive within 30 seconds. Every response has an `X-Request-Id`, which is also in the server's \
+                       with `/v1`. `HEAD` works wherever `GET` does. Except for files, a request body can have at most 2 MiB \
+                       and must arrive within 30 seconds. Every response has an `X-Request-Id`, which is also in the server's \
                        log.",
         license(name = "MIT", identifier = "MIT"),
         contact(),
@@ -30,6 +30,7 @@ use crate::http::{
     tags(
         (name = "Programs", description = "The agent as a model. Errors under `/v1` have OpenAI's JSON format."),
         (name = "Conversations", description = "Conversations. Errors here and in the following sections are `application/problem+json`."),
+        (name = "Files", description = "Files to attach to messages."),
         (name = "Turns", description = "A turn: one message and its answer, as a stream of events."),
         (name = "Consent", description = "Approvals: high-risk tool calls wait for a user's decision."),
         (name = "Tools", description = "The available tools, and tool calls."),
@@ -44,6 +45,7 @@ use crate::http::{
     paths(
         conversations::create, conversations::list, conversations::find, conversations::update, conversations::delete,
         export::download, feed::subscribe,
+        files::create, files::find, files::content, files::text, files::delete,
         messages::create, messages::regenerate, messages::select, messages::playback, messages::subscribe,
         messages::continue_turn, messages::stop, messages::explain,
         approvals::decide, approvals::decide_several, approvals::list, approvals::revoke,

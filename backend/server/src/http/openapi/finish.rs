@@ -4,7 +4,8 @@
 use serde_json::{Map, Value, json};
 
 /// The path parameters, with type and description. A value of another type returns 404.
-const SEGMENTS: [(&str, Segment, &str); 13] = [
+const SEGMENTS: [(&str, Segment, &str); 14] = [
+    ("file_id", Segment::Uuid, "ID of the file."),
     ("uuid", Segment::Uuid, "ID of the conversation."),
     ("message_id", Segment::Number, "ID of the message."),
     ("tool_call_id", Segment::Number, "ID of the tool call."),

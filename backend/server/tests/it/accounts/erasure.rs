@@ -58,6 +58,8 @@ async fn mentions(app: &TestApp, engine: &Engine, text: &str) -> Vec<String> {
 async fn fill(team: &Team, model: &MockLlm, who: &Who) {
     let say = |words: &str| text(format!("{words} {MARKER}"));
     team.json(who, Method::PATCH, "/api/me", json!({"instructions": MARKER}), 200).await;
+    let name = format!("/api/files?name={MARKER}.txt");
+    team.json(who, Method::POST, &name, json!({"text": MARKER}), 201).await;
     let key = json!({"name": MARKER, "password": PASSWORD});
     let key = team.json(who, Method::POST, "/api/keys", key, 201).await;
     let program = Who { cookie: None, key: Some(key["key"].as_str().unwrap().to_owned()) };
@@ -114,7 +116,7 @@ on_every_engine! {
         team.ask(&root, &others, "Is this mine?").await;
         let found = mentions(&team.app, &engine, MARKER).await;
         for column in ["api_keys.name", "conversations.title", "messages.content", "tool_calls.input_text", "shares.messages",
-            "users.instructions", "journal_events.data", "responses.input"]
+            "users.instructions", "journal_events.data", "responses.input", "files.name", "file_texts.text"]
         {
             assert!(found.contains(&column.to_owned()), "{column}: {found:?}");
         }

@@ -135,6 +135,10 @@ impl People {
             let spare = list["items"].as_array().unwrap().iter().find(|session| session["current"] == true).unwrap();
             address = address.replace("{session_id}", &spare["id"].to_string());
         }
+        if route.contains("{file_id}") {
+            let file = team.json(owner, Method::POST, "/api/files?name=notes.txt", json!({"note": 1}), 201).await;
+            address = address.replace("{file_id}", file["id"].as_str().unwrap());
+        }
         if route.contains("{key_id}") {
             let key =
                 team.json(owner, Method::POST, "/api/keys", json!({"name": "spare", "password": PASSWORD}), 201).await;

@@ -16,6 +16,7 @@ use tallybook_conversations::{
     models::{ModelChoice, ModelEntry, ReviewSettings},
 };
 use tallybook_database::Database;
+use tallybook_files::FilesSettings;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_mock_llm::MockLlm;
@@ -78,6 +79,7 @@ fn settings(engine: &Engine) -> Settings {
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
         fetch_page_hosts: Vec::new(),
+        files: FilesSettings::with_program(env!("CARGO_BIN_EXE_tallybook").into()),
         retention: Duration::from_hours(24),
         traces: None,
         log_format: LogFormat::Text,

@@ -1,0 +1,31 @@
+//! Limits on uploads and stored content.
+
+use std::time::Duration;
+
+/// Size of a part of the content in the database, in bytes. A statement with one part fits into any database's
+/// `max_allowed_packet`.
+pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
+
+/// Size of a part of a multipart upload to S3, in bytes, which has a minimum of 5 MiB.
+pub(crate) const OBJECT_PART_BYTES: usize = 5 * 1024 * 1024;
+
+/// Maximum length of a file name, in characters.
+pub(crate) const MAX_NAME_CHARS: usize = 200;
+
+/// Maximum number of concurrent uploads in this process. Each has a temporary file. Further uploads wait.
+pub(crate) const MAX_UPLOADS: usize = 32;
+
+/// Maximum time for which an upload waits until it may begin.
+pub(crate) const UPLOAD_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum size of an image that is read into memory, in bytes. Images for models are smaller.
+pub(crate) const MAX_IMAGE_BYTES: i64 = 20 * 1024 * 1024;
+
+/// Age at which content and files that nothing refers to are purged, in hours.
+pub(crate) const UNUSED_HOURS: i64 = 24;
+
+/// Interval between two searches for content and files to purge.
+pub(crate) const PURGE_INTERVAL: Duration = Duration::from_mins(10);
+
+/// Maximum number of rows that one step of a purge finds.
+pub(crate) const PURGED_AT_ONCE: u32 = 100;

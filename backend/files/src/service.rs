@@ -1,0 +1,265 @@
+//! The use cases of files.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tallybook_accounts::{UserId, lock_user};
+use tallybook_database::{Database, with_retries};
+use tallybook_documents::{EncodedImage, FileKind as FoundKind, FileProcessor, ProcessError, ProcessedFile};
+use tallybook_protocol::{FileInfo, FileKind, FileText};
+use tokio::{sync::Semaphore, time::timeout};
+use uuid::Uuid;
+
+use crate::{
+    FileCounts, FilesError, FilesSettings, StorageUrl, Upload,
+    content::{Content, ContentRange, ContentStream, Contents, Source},
+    limits::{MAX_IMAGE_BYTES, MAX_UPLOADS, UPLOAD_QUEUE_TIMEOUT},
+    names::cleaned,
+    objects::Objects,
+    store::{
+        blobs,
+        files::{self, FileRow, NewFile},
+        is_referred_to, texts,
+    },
+    upload::Received,
+};
+
+/// Maximum number of attempts to store a file whose content is purged at the same moment.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// A form of a file's content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Variant {
+    /// As it was uploaded.
+    #[default]
+    Original,
+    /// An image as models receive it.
+    Model,
+    /// An image as lists show it.
+    Thumb,
+}
+
+/// The use cases of files. Cheap to clone; all clones are the same service.
+#[derive(Clone, Debug)]
+pub struct Files {
+    pub(crate) db: Database,
+    pub(crate) contents: Contents,
+    settings: Arc<FilesSettings>,
+    processor: FileProcessor,
+    uploads: Arc<Semaphore>,
+    counts: FileCounts,
+}
+
+impl Files {
+    /// Creates the service. Creates the folder of FILES_URL if it is missing.
+    pub fn new(db: Database, settings: FilesSettings) -> Result<Self, FilesError> {
+        let contents = Contents { db: db.clone(), objects: Objects::open(&settings.storage)? };
+        let processor = FileProcessor::new(settings.program.clone());
+        Ok(Self {
+            db,
+            contents,
+            settings: Arc::new(settings),
+            processor,
+            uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            counts: FileCounts::default(),
+        })
+    }
+
+    /// Returns the counts of uploads.
+    pub fn counts(&self) -> &FileCounts {
+        &self.counts
+    }
+
+    /// Returns the place of the content.
+    pub fn storage(&self) -> &StorageUrl {
+        &self.settings.storage
+    }
+
+    /// Begins an upload of `announced` bytes, if the client says how many there are. Fails at once if the file would be
+    /// too large.
+    pub async fn begin_upload(&self, user: UserId, announced: Option<u64>) -> Result<Upload, FilesError> {
+        let max_bytes = self.settings.max_file_bytes;
+        if announced.is_some_and(|bytes| bytes > max_bytes) {
+            self.counts.failed_uploads.inc();
+            return Err(FilesError::TooLarge { max_bytes });
+        }
+        let stored = files::sum_bytes(&self.db, user).await?;
+        self.check_quota(stored, announced.unwrap_or_default())?;
+        let permit = timeout(UPLOAD_QUEUE_TIMEOUT, Arc::clone(&self.uploads).acquire_owned());
+        let permit = permit.await.map_err(|_| FilesError::Busy)?.map_err(|_| FilesError::Busy)?;
+        Upload::begin(max_bytes, permit).await
+    }
+
+    /// Recognizes an uploaded file, and stores it.
+    pub async fn finish_upload(&self, user: UserId, name: &str, upload: Upload) -> Result<FileInfo, FilesError> {
+        let stored = async {
+            let received = upload.end().await?;
+            let name = cleaned(name);
+            let processed = self.processor.process(&received.path, &name).await.map_err(refusal)?;
+            self.store(user, name, &received, processed).await
+        };
+        let stored = stored.await;
+        match &stored {
+            Ok(file) => {
+                self.counts.uploads.inc();
+                self.counts.uploaded_bytes.inc_by(file.bytes.unsigned_abs());
+            }
+            Err(_) => drop(self.counts.failed_uploads.inc()),
+        }
+        stored.map(FileRow::into_info)
+    }
+
+    async fn store(
+        &self,
+        user: UserId,
+        name: String,
+        received: &Received,
+        processed: ProcessedFile,
+    ) -> Result<FileRow, FilesError> {
+        let ProcessedFile { kind, media_type, pages, has_text, image, .. } = processed;
+        let kind = match kind {
+            FoundKind::Image => FileKind::Image,
+            FoundKind::Document => FileKind::Document,
+            FoundKind::Text => FileKind::Text,
+        };
+        let pages = if has_text { pages } else { Vec::new() };
+        let (model, thumb) = match &image {
+            Some(image) => (Some(hashed(&image.model)), Some(hashed(&image.thumb))),
+            None => (None, None),
+        };
+        let number = |pixels: u32| i32::try_from(pixels).unwrap_or(i32::MAX);
+        let new = NewFile {
+            uuid: Uuid::now_v7(),
+            user,
+            sha256: received.sha256.clone(),
+            name,
+            kind,
+            media_type,
+            bytes: i64::try_from(received.bytes).unwrap_or(i64::MAX),
+            size: image.as_ref().map(|image| (number(image.width), number(image.height))),
+            pages: i32::try_from(pages.len()).ok().filter(|pages| *pages > 0),
+            text_bytes: pages.iter().map(|page| i64::try_from(page.len()).unwrap_or(i64::MAX)).sum(),
+            model: model.as_ref().map(|(sha256, image)| (sha256.clone(), number(image.width), number(image.height))),
+            thumb_sha256: thumb.as_ref().map(|(sha256, _)| sha256.clone()),
+        };
+        for _ in 0..MAX_ATTEMPTS {
+            let original = Source::File(&received.path);
+            self.contents.store(&new.sha256, new.bytes, &new.media_type, original).await?;
+            for (sha256, image) in [&model, &thumb].into_iter().flatten() {
+                let bytes = i64::try_from(image.bytes.len()).unwrap_or(i64::MAX);
+                self.contents.store(sha256, bytes, image.media_type, Source::Bytes(&image.bytes)).await?;
+            }
+            if with_retries(|| Box::pin(self.create(&new, &pages))).await? {
+                return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound);
+            }
+        }
+        Err(FilesError::Busy)
+    }
+
+    /// Stores the row of a file and its text. Returns `false` if some content was purged meanwhile.
+    async fn create(&self, new: &NewFile, pages: &[String]) -> Result<bool, FilesError> {
+        let mut tx = self.db.begin().await?;
+        lock_user(&mut tx, new.user).await?;
+        let stored = files::sum_bytes_in(&mut tx, new.user).await?;
+        self.check_quota(stored, new.bytes.unsigned_abs())?;
+        let model = new.model.as_ref().map(|(sha256, ..)| sha256.as_str());
+        // In the same order in all transactions, so that two of them never wait for each other.
+        let mut hashes: Vec<&str> =
+            [Some(&*new.sha256), model, new.thumb_sha256.as_deref()].into_iter().flatten().collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        for sha256 in hashes {
+            if !blobs::touch_in(&mut tx, sha256).await? {
+                return Ok(false);
+            }
+        }
+        texts::create(&mut tx, &new.sha256, pages).await?;
+        files::create(&mut tx, new).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    fn check_quota(&self, stored: i64, more: u64) -> Result<(), FilesError> {
+        let max_bytes = self.settings.max_user_bytes;
+        let sum = stored.unsigned_abs().saturating_add(more);
+        if max_bytes > 0 && sum > max_bytes {
+            self.counts.failed_uploads.inc();
+            return Err(FilesError::QuotaReached { max_bytes });
+        }
+        Ok(())
+    }
+
+    /// Returns a user's file.
+    pub async fn find(&self, user: UserId, id: Uuid) -> Result<FileInfo, FilesError> {
+        Ok(self.row(user, id).await?.into_info())
+    }
+
+    /// Returns the row of a user's file.
+    pub async fn row(&self, user: UserId, id: Uuid) -> Result<FileRow, FilesError> {
+        files::find(&self.db, user, id).await?.ok_or(FilesError::NotFound)
+    }
+
+    /// Returns the content of a user's file in this form. Fails with `NotFound` if the file does not have it.
+    pub async fn content(&self, user: UserId, id: Uuid, variant: Variant) -> Result<Content, FilesError> {
+        let file = self.row(user, id).await?;
+        let sha256 = match variant {
+            Variant::Original => Some(file.sha256),
+            Variant::Model => file.model_sha256,
+            Variant::Thumb => file.thumb_sha256,
+        };
+        let row = self.contents.find(&sha256.ok_or(FilesError::NotFound)?).await?;
+        let media_type = if variant == Variant::Original { file.media_type } else { row.media_type.clone() };
+        Ok(Content { name: file.name, media_type, sha256: row.sha256.clone(), bytes: row.bytes.unsigned_abs(), row })
+    }
+
+    /// Reads a range of content.
+    pub async fn read(&self, content: &Content, range: ContentRange) -> Result<ContentStream, FilesError> {
+        self.contents.read(&content.row, range).await
+    }
+
+    /// Returns an image as models receive it, and its media type: always the same bytes for the same hash.
+    pub async fn model_image(&self, sha256: &str) -> Result<(String, Vec<u8>), FilesError> {
+        let row = self.contents.find(sha256).await?;
+        Ok((row.media_type, self.contents.read_all(sha256, MAX_IMAGE_BYTES).await?))
+    }
+
+    /// Returns a page of the text of a user's file.
+    pub async fn text(&self, user: UserId, id: Uuid, page: i32) -> Result<FileText, FilesError> {
+        let file = self.row(user, id).await?;
+        let text = texts::find(&self.db, &file.sha256, page).await?.ok_or(FilesError::NoSuchPage)?;
+        Ok(FileText { pages: file.pages.unwrap_or_default(), page, text })
+    }
+
+    /// Returns the text of at most `limit` pages of content, beginning with page `first`.
+    pub async fn pages(&self, sha256: &str, first: i32, limit: i32) -> sqlx::Result<Vec<String>> {
+        texts::list(&self.db, sha256, first, limit).await
+    }
+
+    /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.
+    pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
+        let file = self.row(user, id).await?;
+        if files::hide(&self.db, file.id).await? { Ok(()) } else { Err(FilesError::InUse) }
+    }
+
+    /// Deletes the row of a file that nothing refers to. Returns `false` if a message or tool call refers to it.
+    pub(crate) async fn delete_row(&self, id: files::FileId) -> sqlx::Result<bool> {
+        match files::delete(&self.db, id).await {
+            Ok(()) => Ok(true),
+            Err(error) if is_referred_to(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the hash of an image, in hex, with the image.
+fn hashed(image: &EncodedImage) -> (String, &EncodedImage) {
+    (hex::encode(Sha256::digest(&image.bytes)), image)
+}
+
+fn refusal(error: ProcessError) -> FilesError {
+    match error {
+        error @ ProcessError::UnsupportedType { .. } => FilesError::UnsupportedType(error.to_string()),
+        ProcessError::Unreadable { reason } => FilesError::Unreadable(reason),
+        error @ ProcessError::Unavailable { .. } => FilesError::Processor(error),
+    }
+}

@@ -1,0 +1,167 @@
+//! SQL of `blobs` and `blob_chunks`: content by its SHA-256 hash.
+
+use chrono::{DateTime, Utc};
+use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, now, select};
+
+use crate::store::is_taken;
+
+/// Value of `blobs.storage` for content in `blob_chunks`.
+pub(crate) const IN_DATABASE: &str = "database";
+
+/// A row of `blobs`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct BlobRow {
+    pub(crate) sha256: String,
+    pub(crate) bytes: i64,
+    pub(crate) media_type: String,
+    pub(crate) storage: String,
+    pub(crate) stored_at: Option<DateTime<Utc>>,
+}
+
+/// Content that is about to be stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewBlob<'a> {
+    pub(crate) sha256: &'a str,
+    pub(crate) bytes: i64,
+    pub(crate) media_type: &'a str,
+    pub(crate) storage: &'a str,
+    /// `false` if its chunks follow.
+    pub(crate) is_complete: bool,
+}
+
+/// Keeps complete content from being purged for a day. Returns `false` if the content is missing or incomplete.
+pub(crate) async fn touch(db: &Database, sha256: &str) -> sqlx::Result<bool> {
+    let touched = db.writer().query(TOUCH).bind(now()).bind(sha256).execute().await?;
+    Ok(touched.rows == 1)
+}
+
+/// Keeps complete content from being purged, and locks its row until the transaction ends. Returns `false` if the
+/// content is missing or incomplete.
+pub(crate) async fn touch_in(tx: &mut Transaction, sha256: &str) -> sqlx::Result<bool> {
+    Ok(tx.query(TOUCH).bind(now()).bind(sha256).execute().await?.rows == 1)
+}
+
+const TOUCH: &str = "UPDATE blobs SET used_at = ? WHERE sha256 = ? AND stored_at IS NOT NULL";
+
+/// Stores the row of content. Returns `false` if there is one already.
+pub(crate) async fn create(db: &Database, new: NewBlob<'_>) -> sqlx::Result<bool> {
+    let time = now();
+    let created = db
+        .writer()
+        .query("INSERT INTO blobs (sha256, bytes, media_type, storage, stored_at, used_at) VALUES (?, ?, ?, ?, ?, ?)")
+        .bind(new.sha256)
+        .bind(new.bytes)
+        .bind(new.media_type)
+        .bind(new.storage)
+        .bind(new.is_complete.then_some(time))
+        .bind(time)
+        .execute()
+        .await;
+    match created {
+        Ok(_) => Ok(true),
+        Err(error) if is_taken(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Stores a part of content, unless another upload of the same content has stored it already.
+pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, bytes: &[u8]) -> sqlx::Result<()> {
+    let created = db
+        .writer()
+        .query("INSERT INTO blob_chunks (sha256, position, bytes) VALUES (?, ?, ?)")
+        .bind(sha256)
+        .bind(position)
+        .bind(bytes)
+        .execute()
+        .await;
+    match created {
+        Err(error) if !is_taken(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Marks content as complete once all its parts are stored.
+pub(crate) async fn complete(db: &Database, sha256: &str) -> sqlx::Result<()> {
+    let time = now();
+    db.writer()
+        .query("UPDATE blobs SET stored_at = COALESCE(stored_at, ?), used_at = ? WHERE sha256 = ?")
+        .bind(time)
+        .bind(time)
+        .bind(sha256)
+        .execute()
+        .await
+        .map(|_| ())
+}
+
+/// Returns the row of content.
+pub(crate) async fn find(db: &Database, sha256: &str) -> sqlx::Result<Option<BlobRow>> {
+    db.reader()
+        .query(select!("SELECT sha256, bytes, media_type, storage, stored_at FROM blobs WHERE sha256 = ?"))
+        .bind(sha256)
+        .fetch_optional()
+        .await
+}
+
+/// Returns a part of content.
+pub(crate) async fn find_chunk(db: &Database, sha256: &str, position: i32) -> sqlx::Result<Option<Vec<u8>>> {
+    db.reader()
+        .query(select!("SELECT bytes FROM blob_chunks WHERE sha256 = ? AND position = ?"))
+        .bind(sha256)
+        .bind(position)
+        .fetch_optional_value()
+        .await
+}
+
+/// Lists at most `limit` rows of content that no file refers to and that was not used since `before`.
+pub(crate) async fn list_unused(db: &Database, before: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<BlobRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT b.sha256, b.bytes, b.media_type, b.storage, b.stored_at FROM blobs b WHERE b.used_at < ? \
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.sha256 = b.sha256) \
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.model_sha256 = b.sha256) \
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.thumb_sha256 = b.sha256) ORDER BY b.used_at LIMIT ?"
+        ))
+        .bind(before)
+        .bind(limit)
+        .fetch_all()
+        .await
+}
+
+/// Deletes content with its parts and its text, if it was not used since `before`. Returns `false` if it was. Fails
+/// with a violation of a foreign key if a file refers to it.
+pub(crate) async fn delete_unused(db: &Database, sha256: &str, before: DateTime<Utc>) -> sqlx::Result<bool> {
+    let deleted = db
+        .writer()
+        .query("DELETE FROM blobs WHERE sha256 = ? AND used_at < ?")
+        .bind(sha256)
+        .bind(before)
+        .execute()
+        .await?;
+    Ok(deleted.rows == 1)
+}
+
+/// Lists complete content after this hash, in the order of hashes.
+pub(crate) async fn list_after(db: &Database, sha256: &str, limit: u32) -> sqlx::Result<Vec<BlobRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT sha256, bytes, media_type, storage, stored_at FROM blobs WHERE sha256 > ? AND stored_at IS NOT NULL \
+             ORDER BY sha256 LIMIT ?"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .bind(sha256)
+        .bind(limit)
+        .fetch_all()
+        .await
+}
+
+/// Returns `true` if content is stored at this place.
+pub(crate) async fn is_stored_at(db: &Database, sha256: &str, storage: &str) -> sqlx::Result<bool> {
+    let count: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM blobs WHERE sha256 = ? AND storage = ?"))
+        .bind(sha256)
+        .bind(storage)
+        .fetch_value()
+        .await?;
+    Ok(count > 0)
+}

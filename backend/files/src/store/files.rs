@@ -1,0 +1,214 @@
+//! SQL of `files`: the files of users.
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::{FileInfo, FileKind, FileStatus};
+use uuid::Uuid;
+
+/// Row ID of a file. The API identifies files by UUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct FileId(pub i64);
+
+/// A row of `files`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct FileRow {
+    /// Row ID.
+    pub id: FileId,
+    /// ID of the file in the API.
+    #[sqlx(try_from = "String")]
+    pub uuid: Uuid,
+    /// SHA-256 hash of the content, in hex.
+    pub sha256: String,
+    /// Name without a path.
+    pub name: String,
+    /// Kind, decided by the content.
+    #[sqlx(try_from = "String")]
+    pub kind: FileKind,
+    /// Media type of the content.
+    pub media_type: String,
+    /// Size of the content, in bytes.
+    pub bytes: i64,
+    /// Width of an image, in pixels.
+    pub width: Option<i32>,
+    /// Height of an image, in pixels.
+    pub height: Option<i32>,
+    /// Number of pages of text.
+    pub pages: Option<i32>,
+    /// Size of the text of all pages, in bytes.
+    pub text_bytes: i64,
+    /// Hash of the image as models receive it.
+    pub model_sha256: Option<String>,
+    /// Width of the image as models receive it, in pixels.
+    pub model_width: Option<i32>,
+    /// Height of the image as models receive it, in pixels.
+    pub model_height: Option<i32>,
+    /// Hash of the image as lists show it.
+    pub thumb_sha256: Option<String>,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: FileStatus,
+    /// The reason why the file cannot be read.
+    pub error: Option<String>,
+}
+
+impl FileRow {
+    /// Converts the row to its form in the API.
+    pub fn into_info(self) -> FileInfo {
+        FileInfo {
+            id: self.uuid,
+            name: self.name,
+            media_type: self.media_type,
+            bytes: self.bytes,
+            sha256: self.sha256,
+            kind: self.kind,
+            width: self.width,
+            height: self.height,
+            pages: self.pages,
+            status: self.status,
+            error: self.error,
+        }
+    }
+}
+
+/// A file that is about to be stored.
+#[derive(Clone, Debug)]
+pub(crate) struct NewFile {
+    pub(crate) uuid: Uuid,
+    pub(crate) user: UserId,
+    pub(crate) sha256: String,
+    pub(crate) name: String,
+    pub(crate) kind: FileKind,
+    pub(crate) media_type: String,
+    pub(crate) bytes: i64,
+    /// Width and height of an image.
+    pub(crate) size: Option<(i32, i32)>,
+    pub(crate) pages: Option<i32>,
+    pub(crate) text_bytes: i64,
+    /// Hash, width and height of the image as models receive it.
+    pub(crate) model: Option<(String, i32, i32)>,
+    pub(crate) thumb_sha256: Option<String>,
+}
+
+/// Columns of a [`FileRow`], of `files f`.
+macro_rules! columns {
+    () => {
+        "f.id, f.uuid, f.sha256, f.name, f.kind, f.media_type, f.bytes, f.width, f.height, f.pages, f.text_bytes, \
+         f.model_sha256, f.model_width, f.model_height, f.thumb_sha256, f.status, f.error"
+    };
+}
+
+/// Stores a file.
+pub(crate) async fn create(tx: &mut Transaction, new: &NewFile) -> sqlx::Result<()> {
+    let model = new.model.as_ref();
+    tx.query(
+        "INSERT INTO files (uuid, user_id, sha256, name, kind, media_type, bytes, width, height, pages, text_bytes, \
+         model_sha256, model_width, model_height, thumb_sha256, status, created_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', ?)",
+    )
+    .bind(new.uuid.to_string())
+    .bind(new.user)
+    .bind(new.sha256.as_str())
+    .bind(new.name.as_str())
+    .bind(new.kind.as_str())
+    .bind(new.media_type.as_str())
+    .bind(new.bytes)
+    .bind(new.size.map(|(width, _)| width))
+    .bind(new.size.map(|(_, height)| height))
+    .bind(new.pages)
+    .bind(new.text_bytes)
+    .bind(model.map(|(sha256, ..)| sha256.as_str()))
+    .bind(model.map(|(_, width, _)| *width))
+    .bind(model.map(|(_, _, height)| *height))
+    .bind(new.thumb_sha256.as_deref())
+    .bind(now())
+    .execute()
+    .await
+    .map(|_| ())
+}
+
+/// Returns a user's file, unless the user has deleted it.
+pub(crate) async fn find(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Result<Option<FileRow>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM files f WHERE f.uuid = ? AND f.user_id = ? AND f.deleted_at IS NULL"
+        )))
+        .bind(uuid.to_string())
+        .bind(user)
+        .fetch_optional()
+        .await
+}
+
+/// Returns the size of a user's files, in bytes.
+pub(crate) async fn sum_bytes(db: &Database, user: UserId) -> sqlx::Result<i64> {
+    db.reader().query(select!(SUM_BYTES)).bind(user).fetch_value().await
+}
+
+/// Returns the size of a user's files as a transaction sees it, in bytes.
+pub(crate) async fn sum_bytes_in(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
+    tx.query(SUM_BYTES).bind(user).fetch_value().await
+}
+
+const SUM_BYTES: &str =
+    "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ? AND deleted_at IS NULL";
+
+/// Hides a file that no message and no tool call refers to. Returns `false` if one does.
+pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
+    let hidden = db
+        .writer()
+        .query(
+            "UPDATE files SET deleted_at = COALESCE(deleted_at, ?) WHERE id = ? \
+             AND id NOT IN (SELECT file_id FROM message_files WHERE file_id = ?) \
+             AND id NOT IN (SELECT file_id FROM tool_call_files WHERE file_id = ?)",
+        )
+        .bind(now())
+        .bind(id)
+        .bind(id)
+        .bind(id)
+        .execute()
+        .await?;
+    Ok(hidden.rows == 1)
+}
+
+/// Lists at most `limit` files that no message and no tool call refers to: deleted ones, and those from before `before`.
+pub(crate) async fn list_unused(db: &Database, before: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<FileId>> {
+    db.reader()
+        .query(select!(
+            "SELECT f.id FROM files f WHERE (f.created_at < ? OR f.deleted_at IS NOT NULL) \
+             AND NOT EXISTS (SELECT 1 FROM message_files m WHERE m.file_id = f.id) \
+             AND NOT EXISTS (SELECT 1 FROM tool_call_files t WHERE t.file_id = f.id) ORDER BY f.id LIMIT ?"
+        ))
+        .bind(before)
+        .bind(limit)
+        .fetch_values()
+        .await
+}
+
+/// Deletes a file. Fails with a violation of a foreign key if a message or tool call refers to it.
+pub(crate) async fn delete(db: &Database, id: FileId) -> sqlx::Result<()> {
+    db.writer().query("DELETE FROM files WHERE id = ?").bind(id).execute().await.map(|_| ())
+}
+
+/// The content of a file that is being erased.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ErasedRow {
+    pub(crate) id: FileId,
+    pub(crate) sha256: String,
+    pub(crate) model_sha256: Option<String>,
+    pub(crate) thumb_sha256: Option<String>,
+}
+
+/// Lists some of a user's files, deleted ones too.
+pub(crate) async fn list_of_user(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<ErasedRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT id, sha256, model_sha256, thumb_sha256 FROM files WHERE user_id = ? ORDER BY id LIMIT ?"
+        ))
+        .bind(user)
+        .bind(limit)
+        .fetch_all()
+        .await
+}
