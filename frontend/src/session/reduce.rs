@@ -1,12 +1,13 @@
 //! The reducer: decides what an input changes in the state, and which effects follow. `lifecycle` opens and leaves
 //! conversations and keeps them current, `send` sends and queues messages, `stream` follows turns, `history` loads earlier
-//! messages and other versions, and `links` goes to messages.
+//! messages and full texts of calls, and `links` goes to messages and versions. All of them use `waiting`.
 
 mod history;
 mod lifecycle;
 mod links;
 mod send;
 mod stream;
+mod waiting;
 
 use super::{
     connection::{Connection, Refetch, RefetchReason, Scope, Starting},

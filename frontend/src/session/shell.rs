@@ -63,6 +63,15 @@ struct Tasks {
     others: Vec<AbortHandle>,
 }
 
+impl Tasks {
+    /// Aborts the current request.
+    fn abort_request(&mut self) {
+        if let Some(request) = self.request.take() {
+            request.abort();
+        }
+    }
+}
+
 /// The conversation on screen. Its signals belong to the component that created it, and its tasks end with that
 /// component.
 #[derive(Clone, Copy)]
@@ -178,7 +187,7 @@ impl Session {
         on_cleanup(move || {
             // A message that is on its way should still arrive. Its response is ignored.
             if session.state.try_with_value(State::is_delivering) != Some(true) {
-                session.abort_request();
+                session.tasks.try_update_value(Tasks::abort_request);
             }
             session.tasks.try_with_value(|tasks| tasks.others.iter().for_each(AbortHandle::abort));
             if let Some(left) = session.state.try_with_value(State::left_waiting).flatten().filter(|_| browser::IS_HERE)

@@ -1,14 +1,14 @@
 //! Stored messages: earlier ones, other versions, and the full texts of tool calls.
 
-use tallybook_protocol::{Conversation, Earlier, MessageId, ToolCall, ToolCallId, Window};
+use tallybook_protocol::{Conversation, Earlier, MessageId, ToolCall, ToolCallId};
 
 use super::super::{
     connection::{Connection, Starting, Ticket},
     effect::{Effect, Request},
-    shown::{Loading, Place, Step},
+    shown::{Loading, Place},
     state::{EarlierMessages, State},
 };
-use crate::{api::ApiError, data::MESSAGES_AT_ONCE, transcript::Transcript};
+use crate::api::ApiError;
 
 /// Number of earlier messages that are drawn in one frame, and of messages that an opened conversation draws first: a
 /// question and its answer.
@@ -105,48 +105,6 @@ impl State {
         let request = Request::Regenerate(uuid, id, model);
         self.wait_for(Connection::Starting(Starting::Regenerate { cut }), request, out);
     }
-
-    /// Selects the version before or after the message `id` among `siblings`.
-    pub(super) fn step(&mut self, id: MessageId, siblings: &[MessageId], step: Step, out: &mut Vec<Effect>) {
-        let Some(at) = siblings.iter().position(|sibling| *sibling == id) else { return };
-        let (Some(wanted), Some(uuid)) = (step.from(at, siblings), self.at_rest()) else { return };
-        self.notice = None;
-        // The messages before the version stay. The version is loaded, however many messages come after it.
-        let mut window = loaded_window(&self.transcript);
-        window.from = window.from.filter(|first| *first != id).or(Some(wanted));
-        let request = Request::Select(uuid, wanted, window);
-        self.wait_for(Connection::Selecting { wanted, step: Some(step) }, request, out);
-    }
-
-    pub(super) fn on_selected(
-        &mut self,
-        selected: Result<Conversation, ApiError>,
-        wanted: MessageId,
-        step: Option<Step>,
-        out: &mut Vec<Effect>,
-    ) {
-        match selected {
-            Ok(stored) => {
-                self.refresh(stored, out);
-                if self.send_pending(out) {
-                    return;
-                }
-                self.follow_or_rest(out);
-                // The pressed button is gone. The focus moves to the same button of the new version.
-                out.extend(step.map(|step| Effect::FocusVersion(wanted, step)));
-            }
-            Err(error) => {
-                self.take_back_pending();
-                if step.is_none() {
-                    self.rest(out);
-                    self.link_failed(&error);
-                } else {
-                    // The server may have selected the version all the same, or another tab was faster.
-                    self.restore(Vec::new(), &error, out);
-                }
-            }
-        }
-    }
 }
 
 /// Full texts of tool calls. A call never changes, so each is loaded once and kept in the transcript.
@@ -184,9 +142,4 @@ pub(super) fn take_newest(page: &mut Conversation, count: usize) -> Conversation
     };
     let earlier = Some(earlier).filter(|earlier| earlier.count > 0);
     Conversation { summary: page.summary.clone(), messages, earlier, active_message_id: page.active_message_id }
-}
-
-/// Returns the window of the loaded messages that belong to the shown branch.
-pub(super) fn loaded_window(transcript: &Transcript) -> Window {
-    Window { limit: Some(MESSAGES_AT_ONCE), from: transcript.first(), before: None }
 }

@@ -1,28 +1,21 @@
-//! Opening a conversation, keeping it current, and losing it: requests, retries, and what happens to the conversation, the
-//! tab and the network elsewhere.
+//! Opening a conversation, keeping it current, and losing it: changes to the conversation elsewhere, to the tab, and to the
+//! network.
 
-use tallybook_protocol::{Conversation, FeedKind, Window};
+use tallybook_protocol::{Conversation, FeedKind};
 use uuid::Uuid;
 
 use super::{
     super::{
-        connection::{Connection, Refetch, RefetchReason, Scope, Stop, Ticket},
+        connection::{Connection, Refetch, RefetchReason, Scope, Stop},
         effect::{Effect, Request},
         queue::Queue,
         shown::{Edited, Place},
         state::{EarlierMessages, State, joined},
         unsent::{KeptEdit, Sent},
     },
-    history::{DRAWN_AT_ONCE, loaded_window, take_newest},
+    history::{DRAWN_AT_ONCE, take_newest},
 };
-use crate::{api::ApiError, data::NEWEST, feed::News, language::Language, transcript::Transcript};
-
-/// Number of messages that a refetch of the newest ones loads.
-const REFETCHED_MESSAGES: u32 = 2;
-/// Number of failed attempts in a row after which the page asks the user to reload it.
-const MAX_ATTEMPTS: u32 = 120;
-/// Maximum pause between two attempts.
-const MAX_BACKOFF_SECS: u64 = 30;
+use crate::{api::ApiError, feed::News, language::Language, transcript::Transcript};
 
 /// Opening.
 impl State {
@@ -48,13 +41,6 @@ impl State {
         self.edited = edit.map(Edited::from);
         self.plans_first = plans_first;
         self.restore_queue(queue);
-    }
-
-    /// Loads the conversation for the first time.
-    pub(super) fn load(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
-        self.place = Place::Loading(uuid);
-        self.is_refetch_due = false;
-        self.wait_for(Connection::Refetching(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
     }
 
     pub(super) fn on_loaded(
@@ -139,115 +125,6 @@ impl State {
     }
 }
 
-/// Waiting.
-impl State {
-    /// Sends `request` and waits for its response, instead of for anything else.
-    pub(super) fn wait_for(&mut self, connection: Connection, request: Request, out: &mut Vec<Effect>) {
-        if let Connection::Refetching(refetch) = self.connection
-            && !matches!(connection, Connection::Refetching(_))
-        {
-            // The result of that refetch will not be seen.
-            self.mark_stale(refetch.scope);
-        }
-        self.connection = connection;
-        self.connection_ticket = self.next_ticket();
-        out.push(Effect::Perform(self.connection_ticket, request));
-    }
-
-    pub(super) fn next_ticket(&mut self) -> Ticket {
-        self.last_ticket.0 += 1;
-        self.last_ticket
-    }
-
-    /// Loads the stored conversation again.
-    pub(super) fn refetch(&mut self, refetch: Refetch, out: &mut Vec<Effect>) {
-        let Place::Open(uuid) = self.place else { return };
-        let refetch = Refetch { scope: refetch.scope.max(self.refetch_scope), ..refetch };
-        let window = match refetch.scope {
-            // Nothing before the last message can have changed as long as that message is still there.
-            Scope::Newest => Window { limit: Some(REFETCHED_MESSAGES), from: self.transcript.last(), before: None },
-            Scope::All => loaded_window(&self.transcript),
-        };
-        self.wait_for(Connection::Refetching(refetch), Request::Load(uuid, window), out);
-        (self.is_refetch_due, self.refetch_scope) = (false, Scope::Newest);
-    }
-
-    /// Loads the state of a turn.
-    pub(super) fn follow(&mut self, out: &mut Vec<Effect>) {
-        self.refetch(Refetch { why: RefetchReason::Follow, scope: Scope::Newest }, out);
-    }
-
-    /// Loads changes while no turn is known to run.
-    fn check(&mut self, out: &mut Vec<Effect>) {
-        self.refetch(Refetch { why: RefetchReason::Check, scope: Scope::Newest }, out);
-    }
-
-    pub(super) fn refresh(&mut self, stored: Conversation, out: &mut Vec<Effect>) {
-        self.transcript.refresh(stored);
-        out.push(Effect::Draw);
-    }
-
-    /// Ends the wait: no turn runs any more.
-    pub(super) fn rest(&mut self, out: &mut Vec<Effect>) {
-        self.settle(out);
-        // If the turn waits for approval, the end that the feed reported may have been the turn's, and not only its pause.
-        let may_be_over = self.transcript.awaiting().is_some() && std::mem::take(&mut self.feed_saw_end);
-        if self.is_refetch_due || may_be_over {
-            self.check(out);
-        }
-    }
-
-    pub(super) fn settle(&mut self, out: &mut Vec<Effect>) {
-        self.connection = Connection::Idle;
-        self.forget_failed_stop();
-        self.awaiting_start = false;
-        self.stop = Stop::No;
-        (self.stream.attempt, self.stream.refetched_for) = (0, None);
-        self.queue.arrived();
-        if self.transcript.entries().last().is_some_and(|last| last.status.is_cut_off()) {
-            // The queue must not be sent after a later answer that completes, either.
-            self.queue.hold_back();
-        }
-        if self.unstored.take().is_some() {
-            out.push(Effect::Draw);
-        }
-    }
-
-    /// Waits 1, 2, 4, 8 … seconds before the next attempt, and shows that.
-    pub(super) fn back_off(&mut self, out: &mut Vec<Effect>) {
-        self.stream.attempt += 1;
-        let attempt = self.stream.attempt;
-        if attempt > MAX_ATTEMPTS {
-            self.notice = Some(self.text.connection_lost().to_owned());
-            self.is_refetch_due = true;
-            return self.settle(out);
-        }
-        let seconds = 1_u64.checked_shl(attempt - 1).unwrap_or(MAX_BACKOFF_SECS).min(MAX_BACKOFF_SECS);
-        self.wait_for(Connection::Backoff(seconds), Request::Tick, out);
-    }
-
-    pub(super) fn on_tick(&mut self, seconds_left: u64, out: &mut Vec<Effect>) {
-        match self.place {
-            _ if seconds_left > 1 => self.wait_for(Connection::Backoff(seconds_left - 1), Request::Tick, out),
-            // The page keeps showing why loading failed until it succeeds.
-            Place::Failed(uuid, _) => {
-                self.wait_for(Connection::Refetching(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
-            }
-            _ => self.join(out),
-        }
-    }
-
-    /// Makes the next attempt now.
-    pub(super) fn retry(&mut self, out: &mut Vec<Effect>) {
-        if let Place::Failed(uuid, _) = self.place {
-            self.stream.attempt = 0;
-            self.load(uuid, out);
-        } else if matches!(self.connection, Connection::Backoff(_)) {
-            self.join(out);
-        }
-    }
-}
-
 /// Changes from elsewhere.
 impl State {
     /// Handles an event of the feed: loads what changed, and follows a turn that was started elsewhere.
@@ -300,11 +177,6 @@ impl State {
 
     fn forget_unreachable_notice(&mut self) {
         self.notice = self.notice.take().filter(|notice| notice != self.text.unreachable());
-    }
-
-    /// Removes a notice about the connection, which works again. The notice about a moved edit stays.
-    pub(super) fn forget_connection_notice(&mut self) {
-        self.notice = self.notice.take().filter(|notice| notice == self.text.edit_moved());
     }
 
     pub(super) fn on_hidden(&mut self, is_hidden: bool, out: &mut Vec<Effect>) {

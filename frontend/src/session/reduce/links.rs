@@ -1,16 +1,61 @@
-//! Going to a message, wherever it is: among the loaded messages, before them, or on another branch.
+//! Going to another version, or to a message, wherever it is: among the loaded messages, before them, or on another branch.
 
-use tallybook_protocol::Window;
+use tallybook_protocol::{Conversation, MessageId, Window};
 
-use super::super::{
-    connection::{Connection, LinkStage},
-    effect::{Effect, Request},
-    shown::Place,
-    state::{Link, State},
+use super::{
+    super::{
+        connection::{Connection, LinkStage},
+        effect::{Effect, Request},
+        shown::{Place, Step},
+        state::{Link, State},
+    },
+    waiting::loaded_window,
 };
 use crate::{api::ApiError, data::MESSAGES_AT_ONCE, goal::Goal};
 
 impl State {
+    /// Selects the version before or after the message `id` among `siblings`.
+    pub(super) fn step(&mut self, id: MessageId, siblings: &[MessageId], step: Step, out: &mut Vec<Effect>) {
+        let Some(at) = siblings.iter().position(|sibling| *sibling == id) else { return };
+        let (Some(wanted), Some(uuid)) = (step.from(at, siblings), self.at_rest()) else { return };
+        self.notice = None;
+        // The messages before the version stay. The version is loaded, however many messages come after it.
+        let mut window = loaded_window(&self.transcript);
+        window.from = window.from.filter(|first| *first != id).or(Some(wanted));
+        let request = Request::Select(uuid, wanted, window);
+        self.wait_for(Connection::Selecting { wanted, step: Some(step) }, request, out);
+    }
+
+    pub(super) fn on_selected(
+        &mut self,
+        selected: Result<Conversation, ApiError>,
+        wanted: MessageId,
+        step: Option<Step>,
+        out: &mut Vec<Effect>,
+    ) {
+        match selected {
+            Ok(stored) => {
+                self.refresh(stored, out);
+                if self.send_pending(out) {
+                    return;
+                }
+                self.follow_or_rest(out);
+                // The pressed button is gone. The focus moves to the same button of the new version.
+                out.extend(step.map(|step| Effect::FocusVersion(wanted, step)));
+            }
+            Err(error) => {
+                self.take_back_pending();
+                if step.is_none() {
+                    self.rest(out);
+                    self.link_failed(&error);
+                } else {
+                    // The server may have selected the version all the same, or another tab was faster.
+                    self.restore(Vec::new(), &error, out);
+                }
+            }
+        }
+    }
+
     /// Starts to go to a message of this conversation, instead of to any other.
     pub(super) fn go_to(&mut self, goal: Goal) {
         if self.uuid() == Some(goal.conversation) {
@@ -44,7 +89,7 @@ impl State {
     }
 
     /// Handles a failure to show the branch with the message.
-    pub(super) fn link_failed(&mut self, error: &ApiError) {
+    fn link_failed(&mut self, error: &ApiError) {
         match error {
             ApiError::Refused { status: 404, .. } => self.give_up_link(self.text.message_not_found()),
             ApiError::Refused { status: 409, .. } => self.give_up_link(self.text.message_in_other_version()),

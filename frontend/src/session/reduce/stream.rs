@@ -11,23 +11,6 @@ use super::super::{
 use crate::{api::ApiError, reading::Events, transcript::fold};
 
 impl State {
-    /// Joins the running turn, or ends the wait if none runs.
-    pub(super) fn follow_or_rest(&mut self, out: &mut Vec<Effect>) {
-        if self.transcript.runs() {
-            self.feed_saw_end = false;
-            self.queue.waits = false;
-            self.stream.last_event = None;
-            self.join(out);
-        } else {
-            self.rest(out);
-        }
-    }
-
-    pub(super) fn join(&mut self, out: &mut Vec<Effect>) {
-        let Some(uuid) = self.uuid() else { return };
-        self.wait_for(Connection::Joining, Request::Join(uuid, self.stream.last_event.clone()), out);
-    }
-
     pub(super) fn on_joined(&mut self, joined: Result<bool, ApiError>, out: &mut Vec<Effect>) {
         match joined {
             Ok(true) => {
@@ -144,15 +127,6 @@ impl State {
         }
     }
 
-    /// Asks the server to stop the turn if the user wants that. The turn runs by now.
-    pub(super) fn stop_if_wanted(&mut self, out: &mut Vec<Effect>) {
-        if let Some(uuid) = self.uuid().filter(|_| self.is_stop_wanted()) {
-            let ticket = self.next_ticket();
-            self.stop = Stop::Requested(ticket);
-            out.push(Effect::Stop(ticket, uuid));
-        }
-    }
-
     pub(super) fn on_stopped(&mut self, ticket: Ticket, outcome: Result<(), ApiError>, out: &mut Vec<Effect>) {
         if self.stop != Stop::Requested(ticket) {
             return;
@@ -176,13 +150,6 @@ impl State {
                     error => error.message(self.text),
                 });
             }
-        }
-    }
-
-    /// Removes the notice that the turn could not be stopped.
-    pub(super) fn forget_failed_stop(&mut self) {
-        if self.notice.as_deref() == Some(self.text.stop_failed()) {
-            self.notice = None;
         }
     }
 }

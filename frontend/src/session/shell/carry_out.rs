@@ -13,7 +13,7 @@ use super::{
         shown::Step,
         storage::kept_draft,
     },
-    Session, requests,
+    Session, Tasks, requests,
 };
 use crate::{
     api::{self, ApiError},
@@ -34,11 +34,11 @@ impl Session {
     pub(super) fn carry_out(self, effect: Effect) {
         match effect {
             Effect::Perform(ticket, request) => {
-                self.abort_request();
+                self.tasks.try_update_value(Tasks::abort_request);
                 let performing = spawn(self.perform(ticket, request));
                 self.tasks.update_value(|tasks| tasks.request = Some(performing));
             }
-            Effect::Abort => self.abort_request(),
+            Effect::Abort => drop(self.tasks.try_update_value(Tasks::abort_request)),
             Effect::Stop(ticket, uuid) => {
                 self.spawn(async move { self.feed(Input::Stopped(ticket, api::stop(uuid).await)) });
             }
@@ -91,13 +91,6 @@ impl Session {
         match requests::perform(self, ticket, request).await {
             Ok(performed) => performed.await,
             Err(_) => self.feed(Input::Response(ticket, failure)),
-        }
-    }
-
-    /// Aborts the current request.
-    pub(super) fn abort_request(self) {
-        if let Some(request) = self.tasks.try_update_value(|tasks| tasks.request.take()).flatten() {
-            request.abort();
         }
     }
 
