@@ -99,6 +99,17 @@ fn anthropic_calls(at: usize, role: &str, blocks: &[Value]) -> Result<Vec<String
     Ok(ids)
 }
 
+/// Returns `true` for parts that a user message may have: texts, and images as data URLs.
+fn are_openai_parts(parts: &[Value]) -> bool {
+    let is_data = |url: &Value| url.as_str().is_some_and(|url| url.starts_with("data:image/"));
+    let is_part = |part: &Value| match part["type"].as_str() {
+        Some("text") => part["text"].as_str().is_some_and(|text| !text.trim().is_empty()),
+        Some("image_url") => is_data(&part["image_url"]["url"]),
+        _ => false,
+    };
+    !parts.is_empty() && parts.iter().all(is_part)
+}
+
 /// Checks the messages of a Chat Completions request. Returns `true` if they contain tool calls.
 fn openai(messages: &[Value]) -> Result<bool, String> {
     let mut waiting: Vec<String> = Vec::new();
@@ -124,7 +135,8 @@ fn openai(messages: &[Value]) -> Result<bool, String> {
             "system" | "developer" | "user" | "assistant" => {}
             _ => return Err(format!("messages.{at}: unknown role {role:?}")),
         }
-        if !message["content"].is_string() && (role != "assistant" || calls.is_empty()) {
+        let is_parts = role == "user" && message["content"].as_array().is_some_and(|parts| are_openai_parts(parts));
+        if !message["content"].is_string() && !is_parts && (role != "assistant" || calls.is_empty()) {
             return Err(format!("messages.{at}.content: must be a string"));
         }
         if message.get("tool_calls").is_some() && calls.is_empty() {

@@ -177,6 +177,7 @@ on_every_engine! {
                 }
             }
             let shown = app.conversation(&conversation).await;
+            assert_eq!(shown["messages"][3]["status"], "complete", "{shown}");
             let file = &shown["messages"][0]["files"][0];
             assert_eq!((&file["id"], &shown["title"]), (&image["id"], &json!("picture.png")));
             let (width, height) = (&image["width"], &image["height"]);
