@@ -6,7 +6,7 @@ use tallybook_protocol::{FileKind, FileStatus, MessageFile, MessagePart};
 
 use crate::{ServiceError, context::Context, models::Model};
 
-/// Returns the files of a message, in the order of its parts. Fails if one does not exist, belongs to another user or is
+/// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user or is
 /// not ready, and if one is an image and the model reads none.
 pub(crate) async fn find_attached(
     context: &Context,

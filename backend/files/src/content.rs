@@ -1,4 +1,4 @@
-//! Stores content once per SHA-256 hash, and reads it: in the database, or in the store of FILES_URL.
+//! Stores content once per SHA-256 hash, and reads it: in the database, or in the store of `FILES_URL`.
 
 use std::{ops::Range, path::Path};
 

@@ -47,7 +47,7 @@ pub enum FilesError {
     /// A temporary file cannot be written or read.
     #[error("The server cannot save the file: its disk for temporary files is full or not writable.")]
     Temporary(#[source] io::Error),
-    /// The store in FILES_URL failed.
+    /// The store in `FILES_URL` failed.
     #[error("The storage for files is unreachable. Try again in a moment.")]
     Objects(#[source] object_store::Error),
     /// Stored content is missing or damaged.

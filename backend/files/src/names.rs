@@ -19,7 +19,7 @@ pub(crate) fn cleaned(name: &str) -> String {
         return shown.to_owned();
     }
     let extension = shown.rsplit_once('.').map(|(_, extension)| extension).filter(|text| text.chars().count() <= 16);
-    let end = extension.map(|extension| format!("….{extension}")).unwrap_or_else(|| "…".to_owned());
+    let end = extension.map_or_else(|| "…".to_owned(), |extension| format!("….{extension}"));
     let kept = MAX_NAME_CHARS - end.chars().count();
     shown.chars().take(kept).chain(end.chars()).collect()
 }

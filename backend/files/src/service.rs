@@ -51,7 +51,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Creates the service. Creates the folder of FILES_URL if it is missing.
+    /// Creates the service. Creates the folder of `FILES_URL` if it is missing.
     pub fn new(db: Database, settings: FilesSettings) -> Result<Self, FilesError> {
         let contents = Contents { db: db.clone(), objects: Objects::open(&settings.storage)? };
         let processor = FileProcessor::new(settings.program.clone());

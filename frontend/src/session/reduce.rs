@@ -94,7 +94,6 @@ impl State {
         match (response, std::mem::replace(&mut self.connection, Connection::Idle)) {
             (Response::Created(created), Connection::Creating(message)) => self.on_created(created, message, out),
             (Response::Started(started), Connection::Starting(starting)) => self.on_started(started, starting, out),
-            (Response::DecisionsStored, Connection::Starting(Starting::Decide)) => self.follow(out),
             (Response::Joined(joined), Connection::Joining) => self.on_joined(joined, out),
             (Response::Loaded(loaded), Connection::Refetching(refetch)) => self.on_loaded(loaded, refetch, out),
             (Response::Selected(selected), Connection::Selecting { wanted, step }) => {
@@ -109,7 +108,8 @@ impl State {
             }
             (Response::Interrupted, Connection::Streaming) => self.back_off(out),
             (Response::Tick, Connection::Backoff(left)) => self.on_tick(left, out),
-            (Response::Tick, Connection::Crowded) => self.follow(out),
+            (Response::DecisionsStored, Connection::Starting(Starting::Decide))
+            | (Response::Tick, Connection::Crowded) => self.follow(out),
             (Response::Tick, Connection::Hidden) => {
                 self.refetch(Refetch { why: RefetchReason::Poll, scope: Scope::Newest }, out);
             }

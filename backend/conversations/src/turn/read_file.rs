@@ -74,7 +74,7 @@ impl Tool for ReadFile {
 
 impl ReadFile {
     async fn read(&self, file: &DocumentRow, page: i32) -> Result<ToolOutput, ToolError> {
-        let found = self.files.pages(&file.sha256, page, 1).await.map_err(unreadable)?;
+        let found = self.files.pages(&file.sha256, page, 1).await.map_err(|error| unreadable(&error))?;
         match found.into_iter().next().filter(|_| page >= 1) {
             Some(text) => Ok(ToolOutput::text(format!("[Page {page} of {}]\n{text}", file.pages))),
             None => Err(ToolError::invalid("page", format!("the file has the pages 1 to {}", file.pages))),
@@ -85,7 +85,8 @@ impl ReadFile {
         let wanted = search.to_lowercase();
         let (mut found, mut page) = (Vec::new(), 0);
         while page < file.pages.min(MAX_SEARCHED_PAGES) && found.len() < MAX_FOUND {
-            let some = self.files.pages(&file.sha256, page + 1, PAGES_AT_ONCE).await.map_err(unreadable)?;
+            let some =
+                self.files.pages(&file.sha256, page + 1, PAGES_AT_ONCE).await.map_err(|error| unreadable(&error))?;
             if some.is_empty() {
                 break;
             }
@@ -106,8 +107,8 @@ impl ReadFile {
     }
 }
 
-fn unreadable(error: sqlx::Error) -> ToolError {
-    tracing::warn!(%error, kind = ?classify(&error), "a file could not be read for a model");
+fn unreadable(error: &sqlx::Error) -> ToolError {
+    tracing::warn!(%error, kind = ?classify(error), "a file could not be read for a model");
     ToolError::other("file_unreadable", "The file cannot be read at the moment.")
 }
 

@@ -155,7 +155,7 @@ pub(crate) async fn sum_bytes_in(tx: &mut Transaction, user: UserId) -> sqlx::Re
 const SUM_BYTES: &str =
     "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ? AND deleted_at IS NULL";
 
-/// Hides a file that no message and no tool call refers to. Returns `false` if one does.
+/// Hides a file that no message and no tool call refers to. Returns `false` if the file is in use.
 pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
     let hidden = db
         .writer()

@@ -12,8 +12,12 @@ use crate::config::cli::Options;
 /// Headers of the requests that send traces, as `name=value,…`. They may contain a key.
 const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
+/// Credentials of an S3-compatible store for files.
+const STORAGE_KEYS: [&str; 2] = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+
 /// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, the
-/// token for `/metrics`, and those sent to tool servers and the trace collector. `find` returns the value of an environment variable.
+/// token for `/metrics`, and those sent to tool servers, the store of files and the trace collector. `find` returns the
+/// value of an environment variable.
 pub(crate) fn secrets(
     options: &Options,
     models: &[ModelEntry],
@@ -35,6 +39,7 @@ pub(crate) fn secrets(
     let headers = headers.split(',').filter_map(|header| Some(decoded_value(header.split_once('=')?.1)));
     let metrics = options.metrics_token.as_ref().map(|token| token.expose_secret().trim().to_owned());
     let all = password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(metrics).chain(headers);
+    let all = all.chain(STORAGE_KEYS.into_iter().filter_map(&find));
     Secrets::new(all.chain(tool_servers.secrets(&find)))
 }
 

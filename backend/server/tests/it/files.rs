@@ -165,7 +165,9 @@ on_every_engine! {
             let (first, second) = (images_in(&requests[0].body), images_in(&requests[1].body));
             assert_eq!(first.len(), 1, "{}", requests[0].body);
             let without_marks = |mut images: Vec<Value>| {
-                images.iter_mut().for_each(|image| drop(image.as_object_mut().unwrap().remove("cache_control")));
+                for image in &mut images {
+                    image.as_object_mut().unwrap().remove("cache_control");
+                }
                 images
             };
             assert_eq!(without_marks(first.clone()), without_marks(second));
@@ -223,7 +225,7 @@ on_every_engine! {
         assert_problem(post(&app, &conversation, json!({"parts": parts})).await, 422, "model-reads-no-images").await;
     }
 
-    async fn a_document_is_sent_as_data_as_far_as_it_fits(engine: Engine) {
+    async fn the_part_of_a_document_that_fits_is_sent_as_data(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let settings = ModelSettings { context_tokens: 8000, max_tokens: 500, ..Provider::Anthropic.settings(model.url()) };
         let app = TestApp::builder(&engine).with_model(settings).spawn().await;

@@ -149,63 +149,14 @@ impl World {
                 let queued = self.page.state.queue.messages.iter();
                 self.queued.extend(queued.map(|queued| (queued.id.clone(), queued.text.clone())));
             }
-            Happening::Unqueue(which) => {
-                let Some(id) = self.queued_id(which) else { return };
-                let before = self.page.state.queue.messages.clone();
-                // The user gives this text up.
-                let text = before.iter().find(|queued| queued.id == id).map(|queued| queued.text.clone());
-                let text = text.unwrap_or_default() + &self.edited_queued_text(Some(&id));
-                let typed = std::mem::take(&mut self.typed);
-                self.tell(Input::User(Action::Unqueue(id)));
-                let is_out = self.page.state.queue.messages.len() < before.len();
-                self.typed = typed.into_iter().filter(|typed| !is_out || !text.contains(typed.as_str())).collect();
-                self.check();
-            }
-            Happening::EditQueued(which) => {
-                let id = self.queued_id(which);
-                // The user gives up what was typed for another message.
-                let text = self.edited_queued_text(None);
-                let kept: Vec<_> = self.page.state.queue.messages.iter().map(|queued| queued.text.clone()).collect();
-                let is_kept = |typed: &String| !text.contains(typed) || kept.iter().any(|text| text.contains(typed));
-                self.typed.retain(is_kept);
-                self.tell(Input::User(Action::EditQueued(id)));
-            }
-            Happening::WriteQueued => {
-                let queue = &self.page.state.queue;
-                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
-                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
-                    return;
-                };
-                let typed = self.type_text();
-                self.tell(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
-            }
-            Happening::ChangeQueued => {
-                let queue = &self.page.state.queue;
-                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
-                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
-                    return;
-                };
-                self.queued.insert(text.clone(), text.clone());
-                self.tell(Input::User(Action::ChangeQueued(text.clone(), text)));
-            }
             Happening::SendNow => self.tell(Input::User(Action::SendNow)),
-            Happening::BeginEdit(which) => {
-                // The page offers to edit only when no turn runs, and one question at a time.
-                let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
-                let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
-                let text = self.page.state.transcript.find(id).map(|entry| entry.text.clone()).unwrap_or_default();
-                self.tell(Input::User(Action::BeginEdit(Some(Edited { id, text, is_changed: false }))));
-            }
-            Happening::WriteEdit => {
-                let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
-                let typed = self.type_text();
-                self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
-            }
-            Happening::Edit => {
-                if let Some(Edited { id, text, is_changed: true }) = self.page.state.edited.clone() {
-                    self.tell(Input::User(Action::Edit(id, text.clone(), text)));
-                }
-            }
+            Happening::BeginEdit(_)
+            | Happening::WriteEdit
+            | Happening::Edit
+            | Happening::Unqueue(_)
+            | Happening::EditQueued(_)
+            | Happening::WriteQueued
+            | Happening::ChangeQueued => self.edit(happening),
             Happening::Regenerate(which) => {
                 if let Some((id, _)) = self.entry(which, Role::Assistant) {
                     self.tell(Input::User(Action::Regenerate(id)));
@@ -258,6 +209,69 @@ impl World {
                 self.server.feed.clear();
                 self.tell(Input::News(News::Missed));
             }
+        }
+    }
+
+    /// Edits questions and queued messages.
+    fn edit(&mut self, happening: Happening) {
+        match happening {
+            Happening::Unqueue(which) => {
+                let Some(id) = self.queued_id(which) else { return };
+                let before = self.page.state.queue.messages.clone();
+                // The user gives this text up.
+                let text = before.iter().find(|queued| queued.id == id).map(|queued| queued.text.clone());
+                let text = text.unwrap_or_default() + &self.edited_queued_text(Some(&id));
+                let typed = std::mem::take(&mut self.typed);
+                self.tell(Input::User(Action::Unqueue(id)));
+                let is_out = self.page.state.queue.messages.len() < before.len();
+                self.typed = typed.into_iter().filter(|typed| !is_out || !text.contains(typed.as_str())).collect();
+                self.check();
+            }
+            Happening::EditQueued(which) => {
+                let id = self.queued_id(which);
+                // The user gives up what was typed for another message.
+                let text = self.edited_queued_text(None);
+                let kept: Vec<_> = self.page.state.queue.messages.iter().map(|queued| queued.text.clone()).collect();
+                let is_kept = |typed: &String| !text.contains(typed) || kept.iter().any(|text| text.contains(typed));
+                self.typed.retain(is_kept);
+                self.tell(Input::User(Action::EditQueued(id)));
+            }
+            Happening::WriteQueued => {
+                let queue = &self.page.state.queue;
+                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
+                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
+                    return;
+                };
+                let typed = self.type_text();
+                self.tell(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
+            }
+            Happening::ChangeQueued => {
+                let queue = &self.page.state.queue;
+                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
+                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
+                    return;
+                };
+                self.queued.insert(text.clone(), text.clone());
+                self.tell(Input::User(Action::ChangeQueued(text.clone(), text)));
+            }
+            Happening::BeginEdit(which) => {
+                // The page offers to edit only when no turn runs, and one question at a time.
+                let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
+                let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
+                let text = self.page.state.transcript.find(id).map(|entry| entry.text.clone()).unwrap_or_default();
+                self.tell(Input::User(Action::BeginEdit(Some(Edited { id, text, is_changed: false }))));
+            }
+            Happening::WriteEdit => {
+                let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
+                let typed = self.type_text();
+                self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
+            }
+            Happening::Edit => {
+                if let Some(Edited { id, text, is_changed: true }) = self.page.state.edited.clone() {
+                    self.tell(Input::User(Action::Edit(id, text.clone(), text)));
+                }
+            }
+            _ => {}
         }
     }
 

@@ -188,7 +188,7 @@ fn push_page(text: &mut String, pages: i32, number: i32, page: &str) {
         if number > 1 {
             text.push_str("\n\n");
         }
-        text.push_str(&format!("[Page {number}]\n"));
+        text.extend(["[Page ", &number.to_string(), "]\n"]);
     }
     text.push_str(page.trim_end());
 }

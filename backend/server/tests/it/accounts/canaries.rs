@@ -27,6 +27,7 @@ const VARIABLE: &str = "canary-variable-5up3r";
 const CLIENT: &str = "canary-oauth-5up3r";
 const ACCESS_TOKEN: &str = "canary-access-5up3r";
 const COLLECTOR: &str = "canary-collector-5up3r";
+const STORAGE: &str = "canary-storage-5up3r";
 const PERSONS: &str = "canary-password-5up3r";
 const WRONG: &str = "canary-mistyped-5up3r";
 
@@ -45,6 +46,7 @@ impl Canaries {
             ("its OAuth client's secret", CLIENT),
             ("its access token", ACCESS_TOKEN),
             ("the collector's header", COLLECTOR),
+            ("the storage's key", STORAGE),
             ("a password", PERSONS),
             ("a wrong password", WRONG),
         ];
@@ -106,6 +108,7 @@ async fn start(
     command.env("MCP_OAUTH_CLIENT_ID", "id").env("MCP_OAUTH_CLIENT_SECRET", CLIENT);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url);
     command.env("OTEL_EXPORTER_OTLP_HEADERS", format!("x-key={COLLECTOR}"));
+    command.env("AWS_SECRET_ACCESS_KEY", STORAGE);
     Team::of(TestApp::launch_command(engine, &mut command))
 }
 
@@ -121,7 +124,7 @@ on_every_engine! {
         let (model, collector) = (MockLlm::start().await.unwrap(), Collector::start().await);
         let mock = MockMcp::start_closed(&[Fault::RepeatsHeaders]).await.unwrap();
         mock.set_client(&format!("Basic {}", client()), ACCESS_TOKEN);
-        mock.describe_first_tool(&format!("Sends {HEADER} and {PROVIDER}."));
+        mock.describe_first_tool(&format!("Sends {HEADER}, {STORAGE} and {PROVIDER}."));
         let folder = tempfile::tempdir().unwrap();
         let team = start(&engine, &model, &mock, &collector, folder.path()).await;
 
@@ -169,7 +172,7 @@ on_every_engine! {
         }
         canaries.assert_lacks("an event", &events);
         let prompt = &model.requests()[1].body_text;
-        assert!(prompt.contains("Sends [hidden] and [hidden]."), "{prompt}");
+        assert!(prompt.contains("Sends [hidden], [hidden] and [hidden]."), "{prompt}");
         canaries.assert_lacks("the prompt", prompt);
         let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {PROVIDER}")}});
         model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
