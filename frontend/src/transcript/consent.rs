@@ -1,4 +1,4 @@
-//! Folding what is decided of a call before it runs: that somebody is asked, what was decided, what reviewing models say.
+//! Applies events about the approval of calls: requests, decisions, and votes of reviewing models.
 
 use std::sync::Arc;
 

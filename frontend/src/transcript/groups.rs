@@ -1,5 +1,4 @@
-//! Finished calls that stand next to each other fold under one line, with what was thought between them, so that the answer
-//! stays in sight.
+//! Collapses adjacent finished calls, with the reasoning between them, into one line.
 
 use std::fmt::Write as _;
 
@@ -8,15 +7,15 @@ use tallybook_protocol::ToolCallStatus;
 use super::{Item, ItemKey};
 use crate::format;
 
-/// How many tools a group names.
+/// Maximum number of tool names in a group's summary.
 const MAX_NAMES: usize = 3;
 
-/// A line among items that stand next to each other.
+/// A line of adjacent items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Stands above the items of a group.
+    /// The heading of a group.
     Group(Group),
-    /// One item, and the group that it is in, by that group's first item.
+    /// An item, and its group.
     Item {
         /// The item.
         key: ItemKey,
@@ -25,18 +24,18 @@ pub enum Line {
     },
 }
 
-/// Two or more finished calls next to each other, and what stands between them.
+/// Two or more adjacent finished calls, and the reasoning between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The items, in order; the first one names the group.
+    /// The items, in order. The first one identifies the group.
     pub keys: Vec<ItemKey>,
-    /// Whether it failed, of each tool call among them.
+    /// For each tool call, `true` if it failed.
     pub failures: Vec<bool>,
     /// The tools by name, and how often each was called.
     pub names: Vec<(String, usize)>,
-    /// How long the calls took together, when that is known of all.
+    /// Total duration of the calls, if all are known.
     pub duration_ms: Option<i64>,
-    /// When the first began and the last ended, in milliseconds since 1970, when that is known of all.
+    /// Start of the first and end of the last call in milliseconds since 1970, if all are known.
     pub span: Option<(i64, i64)>,
 }
 
@@ -61,17 +60,17 @@ impl Group {
         }
     }
 
-    /// How many tool calls there are.
+    /// Returns the number of tool calls.
     pub fn calls(&self) -> usize {
         self.failures.len()
     }
 
-    /// How many of them failed.
+    /// Returns the number of failed tool calls.
     pub fn failed(&self) -> usize {
         self.failures.iter().filter(|failed| **failed).count()
     }
 
-    /// `add ×2, multiply, divide, …`
+    /// Returns the names and counts of the tools: `add ×2, multiply, divide, …`
     pub fn summary(&self) -> String {
         let mut summary = String::new();
         for (name, count) in self.names.iter().take(MAX_NAMES) {
@@ -88,7 +87,7 @@ impl Group {
     }
 }
 
-/// The lines of a run of items, in that order. An item that is not over stands by itself.
+/// Returns the lines of adjacent items, in order. An item that is not over is not grouped.
 pub fn lines(run: &[&Item]) -> Vec<Line> {
     let mut lines = Vec::with_capacity(run.len() + 1);
     for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
@@ -105,7 +104,7 @@ pub fn lines(run: &[&Item]) -> Vec<Line> {
     lines
 }
 
-/// Finished neighbours, cut before the first call and after the last one; nothing is grouped where there are less than two.
+/// Splits finished items before the first call and after the last one. Groups nothing if there are less than two calls.
 fn around_calls<'a, 'b>(items: &'a [&'b Item]) -> (&'a [&'b Item], &'a [&'b Item], &'a [&'b Item]) {
     let is_call = |item: &&Item| item.as_call().is_some();
     let first = items.iter().position(is_call).unwrap_or(items.len());

@@ -1,5 +1,5 @@
-//! Which of a planned answer's text and items stand in which step. What the steps say of their places is not trusted: whatever it
-//! is, no text and no item is lost, and none stands twice.
+//! Assigns the text and items of a planned answer to its steps. The offsets of the steps are not trusted: whatever they are,
+//! each part of the text and each item is assigned exactly once.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use tallybook_protocol::{Plan, PlanStep, PlanStepId};
 
 use super::Item;
 
-/// Which of an answer's text and items stand where.
+/// The assignment of an answer's text and items.
 pub(super) struct Layout<'a> {
-    /// Before the plan; everything where there is none.
+    /// The part before the plan; everything without a plan.
     pub(super) before: Share<'a>,
-    /// In each step that was begun, in order.
+    /// The parts of the started steps, in order.
     pub(super) steps: Vec<(PlanStepId, Share<'a>)>,
-    /// After the plan: the answer proper.
+    /// The part after the plan, which is the final text.
     pub(super) after: Share<'a>,
 }
 
-/// A share of an answer.
+/// A part of an answer.
 #[derive(Clone)]
 pub(super) struct Share<'a> {
     pub(super) text: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Share<'a> {
 impl<'a> Layout<'a> {
     pub(super) fn of(text: &str, items: &'a [Item], plan: Option<&Plan>) -> Self {
         let (mut from, mut first) = (0, 0);
-        // What comes before a place in the text and in the list of items, and after all that was taken.
+        // Takes the part up to a position in the text and in the list of items, after everything that was taken before.
         let mut take_to = |to: usize, last: usize| {
             let (to, last) = (to.clamp(from, text.len()), last.clamp(first, items.len()));
             let share = Share { text: from..to, items: &items[first..last] };
@@ -50,7 +50,7 @@ impl<'a> Layout<'a> {
             }
         }
         match open {
-            // It may still grow.
+            // The step may still grow.
             Some(PlanStep { step_id, end_offset: None, .. }) => {
                 steps.push((*step_id, take_to(text.len(), items.len())));
             }
@@ -63,13 +63,13 @@ impl<'a> Layout<'a> {
         Self { before: before.unwrap_or(Share { text: 0..0, items: &[] }), steps, after }
     }
 
-    /// All shares, in order.
+    /// Returns all parts, in order.
     pub(super) fn shares(self) -> impl Iterator<Item = Share<'a>> {
         [self.before].into_iter().chain(self.steps.into_iter().map(|(_, share)| share)).chain([self.after])
     }
 }
 
-/// The first item of what begins at this byte of the text and after so many calls.
+/// Returns the index of the first item of a step that begins at this byte of the text, after this many calls.
 fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     let mut before = 0_i64;
     let begins = |item: &Item| match item {
@@ -82,8 +82,8 @@ fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     items.iter().position(begins).unwrap_or(items.len())
 }
 
-/// The first item after what ends at this byte of the text. A call that stands there is still part of it, since only steps
-/// call tools; what is thought there is thought about the answer.
+/// Returns the index of the first item after a step that ends at this byte of the text. A call at this byte belongs to the
+/// step, because only steps call tools; reasoning at this byte belongs to the final text.
 fn end_of(items: &[Item], offset: i64) -> usize {
     let is_part = |item: &Item| match item {
         Item::Call(call) => call.offset <= offset,

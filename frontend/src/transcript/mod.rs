@@ -143,7 +143,7 @@ impl Transcript {
         fits
     }
 
-    /// Returns the transcript from the message before `first` on; `None` if there is no such message.
+    /// Returns the transcript from the message before `first` on; `None` if `first` is the first message.
     pub(crate) fn with_one_before(&self, first: MessageId) -> Option<Self> {
         let at = self.entries.iter().position(|entry| entry.id == first)?.checked_sub(1)?;
         Some(Self { entries: self.entries[at..].to_vec(), ..*self })
@@ -215,7 +215,7 @@ impl Transcript {
         }
     }
 
-    /// Removes all that is not on the way to a turn below `parent`; nothing when the parent is not here.
+    /// Removes all messages after `parent`; none if the parent is not loaded.
     fn truncate_after(&mut self, parent: Option<MessageId>) {
         let kept = match parent {
             None => {
@@ -227,14 +227,14 @@ impl Transcript {
         self.entries.truncate(kept);
     }
 
-    /// What all answers cost together; `None` when that is what one of those that are here says of itself, or nothing.
+    /// Returns the total usage of all answers; `None` if it is zero, or that of a single loaded answer, which shows it itself.
     pub fn usage(&self) -> Option<Usage> {
         let counted = || self.entries.iter().filter_map(|entry| entry.usage);
         let earlier = self.earlier.map(|earlier| earlier.usage).filter(|usage| *usage != Usage::default());
         (earlier.is_some() || counted().nth(1).is_some()).then(|| counted().chain(earlier).sum())
     }
 
-    /// Whether text is missing that only a snapshot can bring.
+    /// Returns `true` if text is missing that only a snapshot can add.
     pub fn has_gap(&self) -> bool {
         self.target
             .and_then(|id| self.find(id))
@@ -262,7 +262,7 @@ impl Transcript {
 
     fn streaming_target(&mut self) -> Option<&mut Entry> {
         let id = self.target?;
-        // Looked up before it is borrowed for writing: `make_mut` copies a shared entry.
+        // Checked before it is borrowed for writing, because `make_mut` copies a shared entry.
         self.find(id)?.is_streaming().then_some(())?;
         self.find_mut(id)
     }

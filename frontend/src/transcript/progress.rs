@@ -1,24 +1,24 @@
-//! How far a running call is, as its tool says. It is told in passing: a reader who comes later hears it the next time.
+//! The progress that a tool reports while its call runs. It is not stored, so a late subscriber learns it from the next event.
 
 use tallybook_protocol::ToolCallProgress;
 
 use crate::format::beginning;
 
-/// So much of what a tool says is shown.
+/// Maximum length of a tool's message.
 const MAX_MESSAGE_CHARS: usize = 120;
-/// So much of a number is shown. A tool's measure may be anything.
+/// Maximum length of a number.
 const MAX_NUMBER_CHARS: usize = 12;
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done, in the tool's own measure, as it wrote the number.
+    /// The part that is done, in the tool's unit, as the tool wrote the number.
     pub done: String,
-    /// What there is to do, where the tool knows.
+    /// The total, if the tool reports it.
     pub total: Option<String>,
-    /// Of a hundred, how much is done; nothing where that is not known.
+    /// The percentage that is done, if the total is known.
     pub percent: Option<u8>,
-    /// The beginning of what the tool says.
+    /// The beginning of the tool's message.
     pub message: Option<String>,
 }
 

@@ -15,11 +15,11 @@ pub enum Segment {
     Text(Range<usize>),
     /// Items with no text between them; never empty.
     Items(Vec<ItemKey>),
-    /// The plan that the answer is made by, with all that stands in its steps.
+    /// The plan of the answer, with the parts of its steps.
     Plan,
 }
 
-/// The pieces of one share of a message's `text` and items, in order. Items at one offset keep the order they are given in.
+/// Returns the segments of a part of a message, in order. Items at the same offset keep their order.
 pub(super) fn segments(text: &str, share: &Share<'_>) -> Vec<Segment> {
     let Range { start, end } = share.text;
     let place = |item: &Item| (floor_offset(text, item.offset()).clamp(start, end), item.key());

@@ -1,28 +1,28 @@
-//! How it stands with a step of a plan, as a reader sees it: by the step and by the answer that it is a part of.
+//! The state of a plan step as the user sees it, which depends on the step and on its answer.
 
 use tallybook_protocol::{MessageStatus, PlanStep, PlanStepStatus};
 
-/// How it stands with a step, as a reader sees it.
+/// The state of a step as the user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepState {
-    /// It waits for those before it.
+    /// The steps before it are not done.
     Waiting,
-    /// It is worked on.
+    /// It runs.
     Working,
-    /// One of its calls waits for a decision.
+    /// One of its calls waits for approval.
     Awaiting,
-    /// The answer ended while it was worked on.
+    /// The answer ended while it ran.
     Stopped,
-    /// The answer ended before it was begun.
+    /// The answer ended before it started.
     Skipped,
-    /// It gave what it should.
+    /// It has the expected result.
     Done,
-    /// It did not.
+    /// It does not have the expected result.
     Failed,
 }
 
 impl StepState {
-    /// How it stands with a step of an answer that stands like this.
+    /// Returns the state of a step of an answer with this status.
     pub fn of(step: &PlanStep, answer: MessageStatus) -> Self {
         match (step.status, answer) {
             (PlanStepStatus::Completed, _) => Self::Done,
@@ -35,7 +35,7 @@ impl StepState {
         }
     }
 
-    /// Its name on the page.
+    /// Returns the name of the state in class names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

@@ -1,22 +1,22 @@
-//! How the tool calls of a message ended, counted.
+//! Counts the tool calls of a message by their ends.
 
 use tallybook_protocol::ToolCallStatus;
 
 use super::Entry;
 
-/// How many calls of a message ended in which way.
+/// Numbers of a message's calls by their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// They ran to their end, or were refused.
+    /// Calls that completed or were denied.
     pub finished: usize,
-    /// They were ended while they ran.
+    /// Calls that were cancelled while they ran.
     pub cancelled: usize,
-    /// Nobody heard of their end.
+    /// Calls whose end is unknown.
     pub unclear: usize,
 }
 
 impl Tally {
-    /// Counts the calls of one message.
+    /// Counts the calls of a message.
     pub fn of(entry: &Entry) -> Self {
         let mut tally = Self::default();
         for call in entry.calls() {

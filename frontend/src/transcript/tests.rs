@@ -1,4 +1,4 @@
-//! What a transcript promises, shown on whole sequences of events. Here is what the tests make them of.
+//! Tests of the transcript with sequences of events, and the functions that create them.
 
 mod activity;
 mod branches;

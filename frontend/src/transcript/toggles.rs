@@ -1,5 +1,5 @@
-//! What of an answer's items is open. What a reader opened or closed stays so, whatever happens around it; only opening or
-//! closing everything goes above it.
+//! The open items of an answer. An item that the user opened or closed stays so whatever happens around it, until the user
+//! opens or closes all items.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use tallybook_protocol::PlanStepId;
 
 use super::ItemKey;
 
-/// The reader's last command to open or close everything.
+/// The user's last command to open or close all items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpandAll {
-    /// How many such commands there have been.
+    /// Number of such commands so far.
     revision: u32,
     open: Option<bool>,
 }
 
 impl ExpandAll {
-    /// Opens or closes everything.
+    /// Opens or closes all items.
     pub fn set(&mut self, open: bool) {
         self.revision = self.revision.wrapping_add(1);
         self.open = Some(open);
     }
 }
 
-/// What the reader opened and closed in one answer.
+/// The items that the user opened and closed in an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toggles {
-    /// The revision of [`ExpandAll`] that these came after.
+    /// The revision of [`ExpandAll`] before these toggles.
     revision: u32,
     items: BTreeMap<ItemKey, bool>,
     /// Groups, by their first item.
@@ -36,19 +36,19 @@ pub struct Toggles {
 }
 
 impl Toggles {
-    /// Whether an item is open; `by_default` where the reader did not say.
+    /// Returns `true` if an item is open; `by_default` applies if the user has not toggled it.
     pub fn is_open(&self, all: ExpandAll, key: ItemKey, by_default: bool) -> bool {
         self.own(all, &self.items, &key).or(all.open).unwrap_or(by_default)
     }
 
-    /// Whether a step is open in which these items stand; `by_default` where the reader did not say. Like a group, it never
-    /// closes over an item that the reader toggled.
+    /// Returns `true` if a step with these items is open; `by_default` applies if the user has not toggled it. A step with an
+    /// item that the user toggled stays open.
     pub fn is_step_open(&self, all: ExpandAll, step: PlanStepId, keys: &[ItemKey], by_default: bool) -> bool {
         let own = self.own(all, &self.steps, &step).or(all.open);
         own.unwrap_or_else(|| by_default || self.has_toggled(all, keys))
     }
 
-    /// Whether a group of items is open. One never closes over an item that the reader toggled.
+    /// Returns `true` if a group is open. A group with an item that the user toggled stays open.
     pub fn is_group_open(&self, all: ExpandAll, keys: &[ItemKey]) -> bool {
         let own = keys.first().and_then(|first| self.own(all, &self.groups, first));
         own.or(all.open).unwrap_or_else(|| self.has_toggled(all, keys))
@@ -58,7 +58,7 @@ impl Toggles {
         keys.iter().any(|key| self.own(all, &self.items, key).is_some())
     }
 
-    /// Opens or closes one item.
+    /// Opens or closes an item.
     pub fn set(&mut self, all: ExpandAll, key: ItemKey, open: bool) {
         self.begin(all);
         self.items.insert(key, open);

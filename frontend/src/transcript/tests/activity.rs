@@ -1,4 +1,4 @@
-//! What a model is doing while nothing of its answer comes.
+//! The activity of a model that writes no text.
 
 use tallybook_protocol::{ChatEvent, ModelRetry, ToolCallPreparing};
 

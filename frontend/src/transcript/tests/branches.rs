@@ -11,7 +11,7 @@ use super::{
 fn another_version_takes_the_place_of_what_it_replaces_and_all_after_it() {
     let two_turns = [start(1), end(1, "One", vec![]), start(2), end(2, "Two", vec![])];
     for (event, shown, siblings) in [
-        // The first answer written anew, the second question edited, the first question edited.
+        // The first answer is regenerated, then the second question is edited, then the first question.
         (version(None, 10, 30, &[], &[11, 30]), vec![10, 30], vec![vec![], message_ids(&[11, 30])]),
         (
             version(Some(11), 30, 31, &[20, 30], &[]),

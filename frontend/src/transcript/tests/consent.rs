@@ -148,7 +148,7 @@ fn an_answer_that_waits_is_the_last_and_neither_runs_nor_is_answered() {
     let mut transcript = heard_twice(&[start(1), delta(0, "I would add."), asked(100), paused(vec![waiting(100)])]);
     assert!(!transcript.runs() && !transcript.is_answered());
     assert_eq!(transcript.awaiting().map(|entry| entry.id.0), Some(11));
-    // It goes on under the next lease, as what was decided.
+    // The decision resumes the turn under the next epoch.
     let ChatEvent::Snapshot(next) = snapshot(1, "I would add.", vec![stored_call(100, 0, false)]) else {
         unreachable!()
     };
@@ -185,7 +185,7 @@ fn a_call_that_waits_never_folds() {
 fn a_call_says_how_far_it_is_while_it_runs() {
     let mut transcript = folded([start(1), progress(1), call_start(100, 0), progress(3), progress(3)]);
     assert_eq!(only_call(&transcript).progress.as_ref().and_then(|progress| progress.percent), Some(30));
-    // Who looks anew in between goes on from there.
+    // A snapshot in between keeps the progress.
     fold(&mut transcript, snapshot(1, "", vec![stored_call(100, 0, false)]));
     assert_eq!(only_call(&transcript).progress.as_ref().map(|progress| progress.done.as_str()), Some("3"));
     fold(&mut transcript, call_end(100));

@@ -19,7 +19,7 @@ fn long_call() -> ToolCall {
     ToolCall { input, output: Some("計".repeat(30_000)), ..stored_call(CALL.0, 8, true) }
 }
 
-/// The same while it runs.
+/// The call while it runs.
 fn running_call() -> ToolCall {
     ToolCall { status: ToolCallStatus::Pending, output: None, duration_ms: None, ..long_call() }
 }
@@ -53,7 +53,7 @@ fn events() -> Vec<ChatEvent> {
 /// The place of the event after which the call has ended.
 const ENDED: usize = 4;
 
-/// The same turn as it is stored.
+/// The stored turn.
 fn stored() -> Conversation {
     let mut stored = part(1..=1);
     stored.messages[1].content = "Adding. Done.".to_owned();

@@ -1,4 +1,4 @@
-//! A planned answer: its plan as it is heard of, and what stands in which step.
+//! Planned answers: events about the plan, and the parts of its steps.
 
 use proptest::prelude::*;
 use tallybook_protocol::{
@@ -50,7 +50,7 @@ fn story() -> Vec<ChatEvent> {
     ]
 }
 
-/// `[100] One.` for what stands somewhere.
+/// Renders segments as text: `[100] One.`
 fn drawn(entry: &Entry, pieces: &[Segment]) -> String {
     let words = pieces.iter().map(|piece| match piece {
         Segment::Text(range) => entry.text[range.clone()].trim().to_owned(),
@@ -93,7 +93,7 @@ fn a_plan_fills_up() {
     assert_eq!(states(7), "done waiting");
     assert_eq!(states(13), "done working");
     assert_eq!(states(18), "done done");
-    // What is being written stands in the step.
+    // The text that is being written belongs to the step.
     let transcript = folded(story().into_iter().take(6));
     let entry = &transcript.entries()[1];
     assert_eq!((drawn(entry, &entry.segments()), step_drawn(entry, 1)), ("PLAN".into(), "[100] One.".into()));
