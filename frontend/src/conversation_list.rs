@@ -1,6 +1,5 @@
-//! The list of conversations while the page lives: its pages, the search, the archive, what is chosen, and what can be taken
-//! back for a moment. What the server is asked is in `asking`, what it is told in `changes`, and what happens elsewhere comes in
-//! through `news`. How it looks is in the sidebar.
+//! The list of conversations: its pages, search, archive, selection, and undo. `asking` loads, `changes` sends changes, and
+//! `news` applies events of the feed. The sidebar renders it.
 
 mod asking;
 mod changes;
@@ -26,7 +25,7 @@ use uuid::Uuid;
 use crate::{api, browser, data::PageError, feed::Feed, language::use_language, reactive::effect};
 
 impl ConversationList {
-    /// The list that begins with `first`, the newest conversations and those that are pinned, and the one that is open.
+    /// Creates the list from its first page, which includes pinned conversations, and the open conversation.
     pub(crate) fn new(
         first: Result<Page<ConversationSummary>, PageError>,
         open: Option<ConversationSummary>,
@@ -56,7 +55,7 @@ impl ConversationList {
             feed,
             text: use_language(),
         };
-        // Effects run in a browser alone, once the page is there.
+        // Effects run only in a browser, once the page is mounted.
         effect(move || {
             let left = window_event_listener(ev::pagehide, move |_| list.write_at_leaving());
             on_cleanup(move || left.remove());
@@ -64,7 +63,7 @@ impl ConversationList {
         list
     }
 
-    /// What is shown.
+    /// Returns the part of the list that is shown.
     pub(crate) fn view(self) -> View {
         match () {
             () if self.pages.with(|pages| pages.found.is_some()) => View::Search,
@@ -73,26 +72,26 @@ impl ConversationList {
         }
     }
 
-    /// The conversations that are shown, in their order. What is being deleted is out of sight.
+    /// Returns the shown conversations, in order, without those that are being deleted.
     pub(crate) fn items(self) -> Vec<ConversationSummary> {
         let view = self.view();
         let is_left = |item: &&ConversationSummary| !self.is_leaving(item.uuid);
         self.pages.with(|pages| pages.shown(view).into_iter().filter(is_left).cloned().collect())
     }
 
-    /// The conversations of the list that are known here, newest first, whatever is shown.
+    /// Returns the loaded conversations that are not archived, newest first, whatever is shown.
     pub(crate) fn recent(self) -> Vec<ConversationSummary> {
         let is_left = |item: &&ConversationSummary| !item.archived && !self.is_leaving(item.uuid);
         let items = |pages: &Pages| pages.newest.iter().flat_map(|page| &page.items).filter(is_left).cloned().collect();
         self.pages.with(items)
     }
 
-    /// Whether what is shown is what was searched for.
+    /// Returns `true` if search results are shown.
     pub(crate) fn is_search(self) -> bool {
         self.view() == View::Search
     }
 
-    /// The group of a conversation.
+    /// Returns the group of a conversation.
     pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<Group> {
         match self.view() {
             View::Search | View::Archive => None,
@@ -101,27 +100,27 @@ impl ConversationList {
         }
     }
 
-    /// What is known of a conversation.
+    /// Returns a conversation, if it is loaded.
     pub(crate) fn find(self, uuid: Uuid) -> Option<ConversationSummary> {
         self.pages.with(|pages| pages.find(uuid).cloned())
     }
 
-    /// The title of a conversation, when it is known.
+    /// Returns the title of a conversation, if it is loaded.
     pub(crate) fn title_of(self, uuid: Uuid) -> Option<String> {
         self.pages.with(|pages| pages.find(uuid).map(|item| item.title.clone()))
     }
 
-    /// Whether there is more than is shown.
+    /// Returns `true` if there are more conversations to load.
     pub(crate) fn has_more(self) -> bool {
         let view = self.view();
         self.pages.with(|pages| pages.page(view).is_some_and(|page| page.next_cursor.is_some()))
     }
 
-    /// Keeps what is known of the conversation that is open, and asks for it where nothing is known.
+    /// Remembers the open conversation, and loads it if it is unknown.
     pub(crate) fn open(self, uuid: Option<Uuid>) {
         let Some(uuid) = self.pages.try_update(|pages| pages.open(uuid)).flatten() else { return };
         spawn_local(async move {
-            // What cannot be had is missed by nobody: the session says why nothing is shown.
+            // A failure needs no notice here, because the session shows one.
             if let Ok(Some(conversation)) = api::find_conversation(uuid, NO_MESSAGES).await {
                 self.pages.try_update(|pages| pages.opened(conversation.summary));
             }
@@ -129,5 +128,5 @@ impl ConversationList {
     }
 }
 
-/// For those who want to know a conversation and not what is in it.
+/// Window of requests that need a conversation's summary, and not its messages.
 const NO_MESSAGES: Window = Window { limit: Some(1), before: None, from: None };

@@ -1,6 +1,5 @@
-//! Searching in messages and tool calls, in everything or in one conversation: what was typed, and what was found for it,
-//! page by page. [`Search::take`] decides and touches no browser; only the `shell` does. Which of the places found one
-//! goes to, one after another, is in `walk`.
+//! Search in messages and tool calls, of all conversations or one: the query and its matches, page by page. [`Search::take`]
+//! is a reducer without a browser; `shell` carries out its effects. `walk` steps through the matches.
 
 mod shell;
 mod walk;
@@ -11,96 +10,96 @@ pub(crate) use walk::{Step, Walk};
 
 use crate::api::ApiError;
 
-/// So many pages are asked for without the reader, while searching takes longer than a page may.
+/// Maximum number of pages that are requested automatically while the server needs several requests for a page of matches.
 const PAGES_ON_ITS_OWN: u32 = 5;
 
-/// What a search knows.
+/// The state of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
-    /// What is searched for.
+    /// The query.
     query: String,
-    /// What was found so far. While another search has no answer, that of the one before.
+    /// The matches so far; those of the previous query until the current one has a response.
     hits: Vec<SearchHit>,
-    /// What the hits were found for.
+    /// The query of the matches.
     answered: String,
     cursor: Option<String>,
     stage: Stage,
-    /// The last request. An answer to another one comes too late.
+    /// Number of the last request. Responses to others are ignored.
     ticket: u32,
-    /// How many pages were asked for since the reader last asked.
+    /// Number of pages requested since the user last asked for some.
     pages: u32,
 }
 
-/// How a search stands.
+/// The stage of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing is searched for.
+    /// There is no query.
     #[default]
     Off,
-    /// The reader may type on.
+    /// The user may still be typing.
     Typing,
-    /// A page is on its way.
+    /// A page is being loaded.
     Asking,
-    /// There may be more when one asks for it.
+    /// There may be more matches, which the user can request.
     More,
-    /// All was searched.
+    /// Everything was searched.
     Done,
-    /// It failed; in words for the reader.
+    /// The last request failed.
     Failed(ApiError),
 }
 
-/// What happens to a search.
+/// An input of a search.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// This is in the field now.
+    /// The field has this text.
     Typed(String),
-    /// Nothing was typed for a while.
+    /// The pause after typing is over.
     Paused(u32),
-    /// A page is here.
+    /// A page was loaded, or could not be.
     Found(u32, Result<SearchPage, ApiError>),
-    /// The reader wants more, or another attempt.
+    /// The user wants more matches, or another attempt.
     More,
 }
 
-/// What is to be done, in place of what was being done.
+/// An effect of a search, which replaces the previous one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Wait until nothing was typed for a while.
+    /// Wait until the user stops typing.
     Pause(u32),
-    /// Ask for the page of this query after this cursor.
+    /// Request the page of this query after this cursor.
     Ask(u32, String, Option<String>),
-    /// Nothing.
+    /// Abort.
     LetGo,
 }
 
 impl Search {
-    /// How it stands.
+    /// Returns the stage.
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// What was found so far.
+    /// Returns the matches so far.
     pub(crate) fn hits(&self) -> &[SearchHit] {
         &self.hits
     }
 
-    /// What that was found for.
+    /// Returns the query of the matches.
     pub(crate) fn answered(&self) -> &str {
         &self.answered
     }
 
-    /// Whether there may be more than was found.
+    /// Returns `true` if there may be more matches.
     pub(crate) fn has_more(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// Takes what happened, and returns what is to be done.
+    /// Applies an input, and returns the effect to carry out.
     pub(crate) fn take(&mut self, input: Input) -> Option<Effect> {
         match input {
             Input::Typed(typed) => self.typed(typed.trim()),
             Input::Paused(ticket) if ticket == self.ticket && self.stage == Stage::Typing => Some(self.ask()),
             Input::Found(ticket, found) if ticket == self.ticket && self.stage == Stage::Asking => self.found(found),
-            // Of what is no longer waited for nothing is of interest.
+            // The search no longer waits for this.
             Input::Paused(_) | Input::Found(..) => None,
             Input::More => {
                 self.pages = 0;

@@ -1,33 +1,32 @@
-//! What is known of the conversations: the pages of the list, of the archive and of what was searched for, and the one that
-//! is open. Pure.
+//! The loaded conversations: pages of the list, of the archive and of search results, and the open conversation.
 
 use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
 type Conversations = Page<ConversationSummary>;
 
-/// What of it is shown.
+/// The part that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum View {
-    /// All but those in the archive, the pinned ones first.
+    /// All conversations that are not archived, pinned ones first.
     #[default]
     Conversations,
     Archive,
-    /// What was searched for.
+    /// Search results.
     Search,
 }
 
-/// All that was loaded. A conversation may stand in several pages, and is the same in each.
+/// The loaded pages. A conversation may be in several pages, and has the same state in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pages {
-    /// The newest, and the pinned ones however old they are; nothing as long as they could not be loaded.
+    /// The newest conversations, and all pinned ones; `None` until they have been loaded.
     pub(super) newest: Option<Conversations>,
-    /// Loaded when it is first opened.
+    /// The archive, loaded when it is first opened.
     pub(super) archive: Option<Conversations>,
     pub(super) found: Option<Conversations>,
-    /// The one that is open, which may be in none of the pages.
+    /// The open conversation, which may be in no page.
     pub(super) open: Option<ConversationSummary>,
-    /// The id of the one that is open, while its summary is still loading.
+    /// ID of the open conversation, while its summary is being loaded.
     pub(super) opening: Option<Uuid>,
 }
 
@@ -40,7 +39,7 @@ impl Pages {
         }
     }
 
-    /// The conversations of a view, in its order. The list has the open one too, where it can be marked, however old it is.
+    /// Returns the conversations of a view, in order. The list includes the open one, however old it is.
     pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
         let page = self.page(view);
         let items = page.into_iter().flat_map(|page| &page.items);
@@ -63,7 +62,7 @@ impl Pages {
         }
     }
 
-    /// Makes a conversation the open one. Returns its id if its summary has to be loaded.
+    /// Sets the open conversation. Returns its ID if its summary has to be loaded.
     pub(super) fn open(&mut self, uuid: Option<Uuid>) -> Option<Uuid> {
         let known = uuid.and_then(|uuid| self.find(uuid).cloned());
         self.opening = uuid.filter(|_| known.is_none());
@@ -71,27 +70,27 @@ impl Pages {
         self.opening
     }
 
-    /// Takes the summary of the open conversation. The summary of another one came too late.
+    /// Sets the summary of the open conversation. Ignores that of another one, which arrived too late.
     pub(super) fn opened(&mut self, summary: ConversationSummary) {
         if self.opening.take_if(|opening| *opening == summary.uuid).is_some() {
             self.open = Some(summary);
         }
     }
 
-    /// A conversation, wherever it stands.
+    /// Returns a conversation from any page.
     pub(super) fn find(&self, uuid: Uuid) -> Option<&ConversationSummary> {
         let pages = [&self.newest, &self.archive, &self.found].into_iter().flatten();
         pages.flat_map(|page| &page.items).chain(&self.open).find(|item| item.uuid == uuid)
     }
 
-    /// Changes a conversation wherever it stands.
+    /// Changes a conversation in all pages.
     pub(super) fn change(&mut self, uuid: Uuid, change: &dyn Fn(&mut ConversationSummary)) {
         let pages = [&mut self.newest, &mut self.archive, &mut self.found].into_iter().flatten();
         let items = pages.flat_map(|page| &mut page.items).chain(&mut self.open);
         items.filter(|item| item.uuid == uuid).for_each(change);
     }
 
-    /// Has a conversation be as it is now, also in lists that it has come into.
+    /// Sets the state of a conversation in all pages, and adds it to those it belongs to now.
     pub(super) fn put(&mut self, item: &ConversationSummary) {
         self.change(item.uuid, &|held| held.clone_from(item));
         for (page, belongs) in [(&mut self.newest, !item.archived), (&mut self.archive, item.archived)] {
@@ -111,10 +110,10 @@ impl Pages {
         self.open.take_if(|open| open.uuid == uuid);
     }
 
-    /// Takes the list as it was read again: its first page and all that is pinned.
+    /// Replaces the list with its reloaded first page and all pinned conversations.
     pub(super) fn renew(&mut self, newest: Conversations, pinned: Vec<ConversationSummary>) {
         let held = self.newest.take().map(|mut held| {
-            // Those that are left are no longer told by the list alone, but by `pinned` or the archive.
+            // Pinned and archived conversations of the older pages are in `pinned` or in the archive now.
             held.items.retain(|item| !item.pinned && !item.archived);
             held
         });
@@ -128,7 +127,7 @@ impl Pages {
         self.newest = Some(page);
     }
 
-    /// Adds the page after `cursor`, unless another list has taken the place of the one that it belongs to.
+    /// Adds the page after `cursor`, unless its list was replaced.
     pub(super) fn append(&mut self, view: View, cursor: &str, page: Conversations) {
         let held = match view {
             View::Conversations => &mut self.newest,
@@ -151,12 +150,12 @@ fn add(items: &mut Vec<ConversationSummary>, more: Vec<ConversationSummary>) {
     sort(items);
 }
 
-/// Newest first; those of one time stay as they were.
+/// Sorts by time, newest first. Conversations with the same time keep their order.
 fn sort(items: &mut [ConversationSummary]) {
     items.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
 }
 
-/// The newest page before the older ones that were loaded already.
+/// Joins the newest page and the older ones that were already loaded.
 fn joined(newest: Conversations, held: Option<Conversations>) -> Conversations {
     let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
         return newest;
@@ -210,7 +209,7 @@ mod tests {
     #[test]
     fn older_pages_stay_when_the_newest_is_read_again() {
         let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
-        // 3 was written to, and 2 is the last of the first page now.
+        // 3 has a new message, and 2 is the last of the first page now.
         let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
         assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
     }

@@ -1,17 +1,17 @@
-//! Several conversations chosen at once. Pure.
+//! A selection of conversations.
 
 use uuid::Uuid;
 
-/// Which they are.
+/// The selected conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
     chosen: Vec<Uuid>,
-    /// The one that was chosen last, where a stretch begins.
+    /// The conversation that was toggled last, where a range starts.
     anchor: Option<Uuid>,
 }
 
 impl Selection {
-    /// Chooses one, or no longer.
+    /// Toggles a conversation.
     pub(super) fn toggle(&mut self, uuid: Uuid) {
         if self.holds(uuid) {
             self.chosen.retain(|other| *other != uuid);
@@ -21,7 +21,7 @@ impl Selection {
         self.anchor = Some(uuid);
     }
 
-    /// Chooses all from the one before to this one, as they are `shown`.
+    /// Selects all conversations from the previous one to this one, in the order of `shown`.
     pub(super) fn extend(&mut self, uuid: Uuid, shown: &[Uuid]) {
         let place = |wanted: Uuid| shown.iter().position(|other| *other == wanted);
         let Some((from, to)) = self.anchor.and_then(place).zip(place(uuid)) else { return self.toggle(uuid) };
@@ -37,7 +37,7 @@ impl Selection {
         self.chosen.contains(&uuid)
     }
 
-    /// Those that are still `shown`.
+    /// Returns the selected conversations that are still `shown`.
     pub(super) fn among(&self, shown: &[Uuid]) -> Vec<Uuid> {
         shown.iter().copied().filter(|uuid| self.holds(*uuid)).collect()
     }

@@ -1,38 +1,37 @@
-//! What can be taken back for a moment: conversations that were put away, and deletions that the server has not been asked
-//! for yet. Pure.
+//! Actions that can be undone for some seconds: archived conversations, and deletions that were not sent to the server yet.
 
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
-/// What was done.
+/// An action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     Archived,
     Unarchived,
-    /// Not on the server before the time for second thoughts is over.
+    /// The deletion is sent once it can no longer be undone.
     Deleted,
 }
 
-/// Conversations to which something was done at once, and is taken back at once.
+/// Conversations that an action changed, and that are undone together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) number: u32,
     pub(crate) deed: Deed,
-    /// As they were before.
+    /// The conversations before the action.
     pub(crate) conversations: Vec<ConversationSummary>,
 }
 
-/// All that can be taken back. Each batch has a number of its own, and so its own time.
+/// All actions that can be undone. Each batch has a number, and its own time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
     batches: Vec<Batch>,
     last: u32,
-    /// Can no longer be taken back, and is not yet gone from the server.
+    /// Deletions that can no longer be undone, and are not completed.
     deleting: Vec<Uuid>,
 }
 
 impl Undo {
-    /// Begins the time of a batch, and gives its number. A conversation is in the last one alone that it was put into.
+    /// Starts the time of a batch, and returns its number. A conversation is only in its latest batch.
     pub(super) fn begin(&mut self, deed: Deed, conversations: Vec<ConversationSummary>) -> u32 {
         self.last = self.last.wrapping_add(1);
         for batch in &mut self.batches {
@@ -43,13 +42,13 @@ impl Undo {
         self.last
     }
 
-    /// Ends the time of a batch; `None` when it was taken back before.
+    /// Ends the time of a batch; `None` if it was undone before.
     pub(super) fn take(&mut self, number: u32) -> Option<Batch> {
         let at = self.batches.iter().position(|batch| batch.number == number)?;
         Some(self.batches.remove(at))
     }
 
-    /// The same, and counts what it deletes as being deleted until that is done.
+    /// Does the same, and counts its deletions as running until they are completed.
     pub(super) fn take_due(&mut self, number: u32) -> Option<Batch> {
         let batch = self.take(number)?;
         if batch.deed == Deed::Deleted {
@@ -58,7 +57,7 @@ impl Undo {
         Some(batch)
     }
 
-    /// All deletions that could be taken back, of which none can be any more.
+    /// Ends the time of all deletions, and returns them.
     pub(super) fn take_deletions(&mut self) -> Vec<Uuid> {
         let (deletions, others) =
             std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.deed == Deed::Deleted);
@@ -67,18 +66,18 @@ impl Undo {
         deletions.into_iter().flat_map(|batch| batch.conversations).map(|item| item.uuid).collect()
     }
 
-    /// A deletion came to its end.
+    /// Ends a deletion.
     pub(super) fn end(&mut self, uuid: Uuid) {
         self.deleting.retain(|other| *other != uuid);
     }
 
-    /// Whether a conversation is deleted here and perhaps not on the server.
+    /// Returns `true` if a conversation is deleted here and perhaps not on the server.
     pub(super) fn is_deleting(&self, uuid: Uuid) -> bool {
         let batches = self.batches.iter().filter(|batch| batch.deed == Deed::Deleted);
         self.deleting.contains(&uuid) || batches.flat_map(|batch| &batch.conversations).any(|item| item.uuid == uuid)
     }
 
-    /// What can be taken back, the latest last.
+    /// Returns the actions that can be undone, the latest last.
     pub(super) fn batches(&self) -> &[Batch] {
         &self.batches
     }

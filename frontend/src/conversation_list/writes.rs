@@ -1,18 +1,18 @@
-//! What the server is still to be told of conversations, in order: one thing at a time for each of them, and only so many
-//! at once. And what it was told, until the list was read again: what comes of an earlier reading is older. Pure.
+//! Changes to conversations that are sent to the server in order: one at a time for each conversation, and a limited number
+//! in all. Also keeps completed changes until the list is loaded again, because a response to an earlier request lacks them.
 
 use std::collections::VecDeque;
 
 use tallybook_protocol::UpdateConversation;
 use uuid::Uuid;
 
-/// Requests at once. A browser has six connections to a host, of which streams need some.
+/// Maximum number of concurrent requests. A browser has six connections to a host, and streams need some of them.
 const MAX_AT_ONCE: usize = 3;
 
-/// What is to be done to a conversation.
+/// A change to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Write {
-    /// Holds the way back, too.
+    /// An update, and the update that undoes it.
     Update {
         to: UpdateConversation,
         back: UpdateConversation,
@@ -20,8 +20,8 @@ pub(super) enum Write {
     Delete,
 }
 
-/// What waits, what is under way, and what was done since the list was last asked for; and the conversations of which something was
-/// told that may be older than that.
+/// Changes that wait, that are being sent, and that were completed since the list was last requested. Also the conversations
+/// with a reported state that may be older than these changes.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,
@@ -30,11 +30,11 @@ pub(super) struct Writes {
     doubted: Vec<Uuid>,
 }
 
-/// What was open when something was asked for.
+/// The completed changes and doubted conversations at the time of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Open {
     done: usize,
-    /// Of these something was told that is not to be believed.
+    /// Conversations with a reported state that may be outdated.
     pub(super) doubted: Vec<Uuid>,
 }
 
@@ -43,7 +43,7 @@ impl Writes {
         self.waiting.push_back((uuid, write));
     }
 
-    /// What can be done now.
+    /// Returns the next change to send.
     pub(super) fn next(&mut self) -> Option<(Uuid, Write)> {
         if self.running.len() >= MAX_AT_ONCE {
             return None;
@@ -54,7 +54,7 @@ impl Writes {
         Some(next)
     }
 
-    /// One came to its end, well or not. False when there is something later that decides how the conversation is.
+    /// Ends a change, successfully or not. Returns `false` if a later change of the conversation waits.
     pub(super) fn end(&mut self, uuid: Uuid, is_done: bool) -> bool {
         if let Some(at) = self.running.iter().position(|(other, _)| *other == uuid)
             && let (_, Write::Update { to, .. }) = self.running.remove(at)
@@ -65,7 +65,7 @@ impl Writes {
         self.waiting.iter().all(|(other, _)| *other != uuid)
     }
 
-    /// What an answer of the server may not know yet, in order.
+    /// Returns the updates that a response of the server may lack, in order.
     pub(super) fn pending(&self) -> Vec<(Uuid, UpdateConversation)> {
         let updates = self.running.iter().chain(&self.waiting).filter_map(|(uuid, write)| match write {
             Write::Update { to, .. } => Some((*uuid, to.clone())),
@@ -74,8 +74,8 @@ impl Writes {
         self.done.iter().cloned().chain(updates).collect()
     }
 
-    /// Takes down that something is told of a conversation, and says whether that may be older than what was done to it here: then
-    /// it is not to be believed, and how the conversation is has to be asked.
+    /// Records that a state of a conversation was reported. Returns `true` if that may be older than a change made here. Then
+    /// the state is ignored, and the conversation is loaded again.
     pub(super) fn doubt(&mut self, uuid: Uuid) -> bool {
         let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
         let is_doubtful = self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid);
@@ -85,18 +85,18 @@ impl Writes {
         is_doubtful
     }
 
-    /// What an answer settles that is asked for now, for [`Self::settle`].
+    /// Returns what the response to a request that is sent now settles, for [`Self::settle`].
     pub(super) fn open(&self) -> Open {
         Open { done: self.done.len(), doubted: self.doubted.clone() }
     }
 
-    /// How everything is was read anew.
+    /// Removes what a loaded list settles.
     pub(super) fn settle(&mut self, open: &Open) {
         self.done.drain(..open.done.min(self.done.len()));
         self.doubted.retain(|uuid| !open.doubted.contains(uuid));
     }
 
-    /// All that waits, of which nothing is known here any more.
+    /// Removes and returns all waiting changes.
     pub(super) fn take(&mut self) -> VecDeque<(Uuid, Write)> {
         std::mem::take(&mut self.waiting)
     }
@@ -118,7 +118,7 @@ mod tests {
         writes.push(last, Write::Delete);
         let begun: Vec<_> = std::iter::from_fn(|| writes.next()).map(|(uuid, _)| uuid.as_u128()).collect();
         assert_eq!(begun, (0..MAX_AT_ONCE as u128).collect::<Vec<_>>());
-        assert!(!writes.end(same, true), "what comes later decides");
+        assert!(!writes.end(same, true), "a later change waits");
         assert_eq!(writes.next(), Some((same, Write::Delete)));
         assert!(writes.end(same, true));
         assert_eq!(writes.take().len(), 1);
@@ -141,11 +141,11 @@ mod tests {
         assert_eq!(asked.doubted, [uuid]);
         done(&mut writes, false, true);
         done(&mut writes, true, false);
-        assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "what was refused is not done");
+        assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "a refused change is not kept");
         writes.settle(&asked);
         assert_eq!(writes.pending(), [(uuid, archived(false))]);
         assert!(writes.open().doubted.is_empty());
-        assert!(writes.doubt(uuid), "more was done since");
+        assert!(writes.doubt(uuid), "a change was made since the request");
         writes.settle(&writes.open());
         assert!(!writes.doubt(uuid));
     }

@@ -1,5 +1,5 @@
-//! The sidebar where it lies over the page: on a small screen, and where it was folded away. As long as it is open nothing
-//! behind it can be reached; when it closes, the focus goes back to where it came from.
+//! The sidebar as a drawer over the page: on a small screen, and if it is folded. While it is open, nothing behind it can be
+//! focused. When it closes, the focus returns to where it was.
 
 use leptos::{
     ev,
@@ -20,9 +20,9 @@ use crate::{
 /// The sidebar over the page.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawer {
-    /// Whether it was asked for.
+    /// `true` if it was opened.
     pub(crate) open: RwSignal<bool>,
-    /// Whether it is open and lies over the page, which nobody can use meanwhile.
+    /// `true` if it is open over the page, which is inert meanwhile.
     pub(crate) is_modal: Signal<bool>,
 }
 
@@ -45,7 +45,7 @@ impl Drawer {
                     });
                 }
                 (true, false) => {
-                    // What was hidden or behind it can be reached again in the next frame.
+                    // Elements behind it can be focused again in the next frame.
                     let back = came_from.try_update_value(Option::take).flatten();
                     in_next_frame(move || {
                         if let Some(back) = back.filter(|_| browser::is_focus_free() || is_in_sidebar()) {
@@ -57,7 +57,7 @@ impl Drawer {
             }
             is
         });
-        // A window that became wide shows it beside the page.
+        // A window that becomes wide shows the sidebar beside the page.
         effect(move || {
             let resized = window_event_listener(ev::resize, move |_| {
                 if open.get_untracked() && !lies_over_page() {
@@ -69,19 +69,19 @@ impl Drawer {
         Self { open, is_modal: is_modal.into() }
     }
 
-    /// Shows it where it has to be opened to be seen.
+    /// Opens it, unless the sidebar is visible anyway.
     pub(crate) fn show(self) {
         self.open.set(lies_over_page());
     }
 
-    /// Shows it, with the focus in the search before the next key comes, which should not be lost.
+    /// Opens it and focuses the search field before the next key press, so that no key is lost.
     pub(crate) fn search(self) {
         self.show();
         if try_focus_search() {
             return;
         }
         spawn_local(async {
-            // A sidebar that was out of sight is shown by then, or in the next frame.
+            // A hidden sidebar is visible by then, or in the next frame.
             tick().await;
             if !try_focus_search() {
                 in_next_frame(|| {
@@ -92,12 +92,12 @@ impl Drawer {
     }
 }
 
-/// Whether the sidebar would lie over the page: where it has a button to open it, or was folded away.
+/// Returns `true` if the sidebar is a drawer: the screen is small, or it is folded.
 pub(super) fn lies_over_page() -> bool {
     is_narrow() || browser::preferences().sidebar == Sidebar::Folded
 }
 
-/// Whether the screen is so narrow that the sidebar is opened by its button.
+/// Returns `true` if the screen is so small that a button opens the sidebar.
 pub(super) fn is_narrow() -> bool {
     let button = document().get_element_by_id("open-sidebar").and_then(|button| button.dyn_into::<HtmlElement>().ok());
     button.is_some_and(|button| button.offset_parent().is_some())

@@ -1,10 +1,10 @@
-//! The page for an address that means nothing.
+//! The page for addresses that do not exist.
 
 use leptos::prelude::*;
 
 use crate::{components::nothing_here::NothingHere, language::use_language};
 
-/// Says that there is nothing here.
+/// The page that says that the address does not exist.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
     let text = use_language();

@@ -1,4 +1,4 @@
-//! An answer as it was at a moment of its making, drawn by the server for a page without scripts.
+//! An answer at a moment of its turn, rendered by the server for pages without scripts.
 
 use tallybook_nodes::{element, write_html};
 use tallybook_protocol::PlayedEvent;
@@ -10,21 +10,21 @@ use crate::{
     playback::{Recording, Scene},
 };
 
-/// An answer at a moment. Times are milliseconds from its beginning.
+/// An answer at a moment. Times are in milliseconds from its start.
 pub struct PlayedAnswer {
-    /// What was to be seen, as HTML.
+    /// The answer as HTML.
     pub html: String,
-    /// The moment, within the recording.
+    /// The moment.
     pub at_ms: i64,
-    /// The moment before, when something else was to be seen; none at the beginning.
+    /// The moment of the previous change; `None` at the start.
     pub before_ms: Option<i64>,
-    /// The next one; none at the end.
+    /// The moment of the next change; `None` at the end.
     pub after_ms: Option<i64>,
-    /// How long it takes.
+    /// Duration of the turn.
     pub duration_ms: i64,
 }
 
-/// What was to be seen of a turn after so many milliseconds.
+/// Renders a turn after this many milliseconds.
 pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> PlayedAnswer {
     let recording = Recording::new(events);
     let duration_ms = recording.duration_ms();

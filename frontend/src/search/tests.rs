@@ -1,4 +1,4 @@
-//! A search step by step.
+//! Tests of the reducer of a search.
 
 use chrono::DateTime;
 use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage};
@@ -30,7 +30,7 @@ fn typed(search: &mut Search, text: &str) -> u32 {
     }
 }
 
-/// Types and waits; the ticket of what is asked then.
+/// Types and pauses, and returns the ticket of the request.
 fn asked(search: &mut Search, text: &str) -> u32 {
     let pause = typed(search, text);
     match search.take(Input::Paused(pause)) {

@@ -1,30 +1,30 @@
-//! Going from one of the places that were found to the next. Pure.
+//! Stepping through the matches.
 
-/// Which way.
+/// The direction of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Next,
     Previous,
 }
 
-/// Which of the places found is shown.
+/// The current match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
     at: Option<usize>,
 }
 
 impl Walk {
-    /// The place that is shown, counted from 0.
+    /// Index of the current match.
     pub(crate) fn at(self) -> Option<usize> {
         self.at
     }
 
-    /// Begins with the first of the places that are on the page, or else with the last, which is nearest to them.
+    /// Starts with the first match on the page, or otherwise with the last match, which is nearest to the page.
     pub(crate) fn begin(not_loaded: usize, count: usize) -> Self {
         Self { at: count.checked_sub(1).map(|last| last.min(not_loaded)) }
     }
 
-    /// Goes to the next or previous place, around the ends.
+    /// Goes to the next or previous match, and wraps around.
     pub(crate) fn step(&mut self, step: Step, count: usize) -> Option<usize> {
         let last = count.checked_sub(1)?;
         let to = match (step, self.at) {
@@ -35,7 +35,7 @@ impl Walk {
         self.at
     }
 
-    /// Keeps the place that is shown after the places were counted again: it is at `now`, or is gone.
+    /// Keeps the current match after the matches were counted again. It has the index `now`, or no longer exists.
     pub(crate) fn keep(&mut self, now: Option<usize>, count: usize) {
         self.at = self.at.and_then(|at| Some(now.unwrap_or(at).min(count.checked_sub(1)?)));
     }
