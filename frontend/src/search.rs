@@ -18,7 +18,7 @@ const PAGES_ON_ITS_OWN: u32 = 5;
 pub(crate) struct Search {
     /// The query.
     query: String,
-    /// The matches so far; those of the previous query until the current one has a response.
+    /// The matches so far; those of the previous query until the server responds.
     hits: Vec<SearchHit>,
     /// The query of the matches.
     answered: String,
@@ -33,7 +33,7 @@ pub(crate) struct Search {
 /// The stage of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// There is no query.
+    /// The query is empty.
     #[default]
     Off,
     /// The user may still be typing.

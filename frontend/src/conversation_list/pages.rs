@@ -227,7 +227,7 @@ mod tests {
         pages.renew(page(&[(1, 50), (2, 40)], Some("after 2")), vec![pinned(9, 5)]);
         assert_eq!(shown(&pages, View::Conversations), [9, 1, 2]);
         pages.append(View::Conversations, "after 2", page(&[(3, 30), (9, 5)], None));
-        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "nothing stands there twice");
+        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "no conversation is listed twice");
 
         pages.put(&pinned(2, 40));
         assert_eq!(shown(&pages, View::Conversations), [2, 9, 1, 3]);

@@ -112,7 +112,7 @@ mod tests {
         assert!(undo.take(first).is_some());
         let second = undo.begin(Deed::Deleted, vec![item(1)]);
         let beside = undo.begin(Deed::Archived, vec![item(3)]);
-        assert_eq!(undo.take_due(first), None, "it was taken back, and what came after has time left");
+        assert_eq!(undo.take_due(first), None, "it was undone, and the later one still has time");
         assert!(undo.is_deleting(item(1).uuid) && !undo.is_deleting(item(3).uuid));
         assert!(undo.take_due(second).is_some());
         assert!(undo.is_deleting(item(1).uuid), "until the server has done it");
