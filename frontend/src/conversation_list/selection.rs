@@ -53,7 +53,7 @@ mod tests {
         let chosen = |selection: &Selection| -> Vec<_> { selection.among(&shown).iter().map(Uuid::as_u128).collect() };
         let mut selection = Selection::default();
         selection.extend(shown[3], &shown);
-        assert_eq!(chosen(&selection), [3], "there is no previous conversation");
+        assert_eq!(chosen(&selection), [3], "without a previous conversation, only this one is selected");
         selection.extend(shown[1], &shown);
         assert_eq!(chosen(&selection), [1, 2, 3]);
         selection.toggle(shown[2]);

@@ -127,7 +127,7 @@ pub(crate) enum Slot {
     Reasoning(i64),
     /// The model of the answer, with the models that could answer again.
     Author,
-    /// What was done for the answer and why.
+    /// The explanation of the answer.
     Explanation,
 }
 

@@ -1,4 +1,4 @@
-//! What happens when something in a message is pressed. The element that was pressed names its action in `data-action`.
+//! Actions of clicks in a message. The clicked element names its action in `data-action`.
 
 use std::time::Duration;
 
