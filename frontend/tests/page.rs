@@ -366,7 +366,7 @@ async fn the_settings_have_an_address_and_the_files_that_they_begin_with() {
 }
 
 #[tokio::test]
-async fn missing_data_is_told_in_a_sentence() {
+async fn missing_data_is_reported_in_a_sentence() {
     let (html, status) = render(&format!("/c/{KNOWN}"), Data { away: true, ..Data::default() }).await;
     assert_eq!(status, 503);
     assert!(html.contains("role=\"alert\"") && html.contains("The database is away."), "{html}");

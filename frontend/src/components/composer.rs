@@ -36,7 +36,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let has_draft = memo(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
     // The user opens a chat to write in it. At the end of an answer, the focus stays where the user reads.
     if !untrack(|| session.is_busy()) {
-        go_on_writing();
+        focus_composer();
     }
     take_drops(session);
     refuse_pasted_files(session);
@@ -228,7 +228,7 @@ fn enter_sends() -> bool {
 
 /// Focuses the message field in the next frame, unless another element has the focus then. Not on a touch screen, where
 /// it would open the keyboard.
-pub(crate) fn go_on_writing() {
+pub(crate) fn focus_composer() {
     in_next_frame(|| {
         if !is_touched() {
             browser::focus_if_free(COMPOSER_ID);

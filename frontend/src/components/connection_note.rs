@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::composer::go_on_writing,
+    components::composer::focus_composer,
     language::use_language,
     reactive::memo,
     session::{Phase, Session},
@@ -33,7 +33,7 @@ pub(crate) fn connection_note(session: Session) -> AnyView {
                     data-testid="retry-now"
                     on:click=move |_| {
                         session.retry();
-                        go_on_writing();
+                        focus_composer();
                     }
                 >
                     {text.retry_now()}

@@ -6,7 +6,7 @@ use tallybook_protocol::{AnswerMode, MessageStatus};
 use crate::{
     components::{
         commands::escapes,
-        composer::{go_on_writing, sends},
+        composer::{focus_composer, sends},
         each::Each,
         icon::{Draw, Icon},
     },
@@ -115,7 +115,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
             });
         }
     });
-    on_cleanup(go_on_writing);
+    on_cleanup(focus_composer);
     let save = move || {
         if let Some(field) = field.get_untracked() {
             session.change_queued(field.value());

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError},
     browser,
-    components::{composer::go_on_writing, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
+    components::{composer::focus_composer, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,
@@ -93,7 +93,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             node_ref=place
             on:close=move |_| {
                 sharing.set(None);
-                go_on_writing();
+                focus_composer();
             }
         >
             {sheet_top("share-title", text.share_title(), text.share_close())}

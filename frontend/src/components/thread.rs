@@ -21,7 +21,7 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        composer::go_on_writing,
+        composer::focus_composer,
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
@@ -101,7 +101,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
-            on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following.is_on) }
+            on:click=move |event| if !is_in_card(&event) { stop_following(area, following.is_on) }
             on:keydown=move |event| {
                 if goes_to_end(&event) {
                     // The browser would scroll to the end as it was when the key was pressed.
@@ -143,7 +143,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             is_greeting
             jump=move || {
                 following.hold_at_end();
-                go_on_writing();
+                focus_composer();
             }
         />
     }
@@ -216,7 +216,7 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
 }
 
 /// Stops following when the user opens something, so that the next text does not move it away.
-fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
+fn stop_following(area: NodeRef<html::Div>, following: RwSignal<bool>) {
     in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten()
             && following.get_untracked()

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::{composer::go_on_writing, sheet_top::sheet_top, usage_rows::usage_rows},
+    components::{composer::focus_composer, sheet_top::sheet_top, usage_rows::usage_rows},
     language::use_language,
     reactive::effect,
 };
@@ -56,7 +56,7 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
             on:close=move |_| {
                 shown.set(None);
                 // A menu item that opened it cannot take the focus back.
-                go_on_writing();
+                focus_composer();
             }
         >
             {sheet_top("usage-title", text.usage_title(), text.usage_close())}

@@ -88,7 +88,7 @@ fn pages_join_and_come_when_asked_for() {
 }
 
 #[test]
-fn a_search_that_takes_long_goes_on_by_itself_for_a_while() {
+fn a_long_search_requests_some_pages_automatically() {
     let mut search = Search::default();
     let mut ticket = asked(&mut search, "tax");
     for number in 1..PAGES_ON_ITS_OWN {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_between_and_after_items_is_no_paragraph() {
+    fn white_space_between_and_after_items_is_left_out() {
         assert_eq!(segments("\n\n", &[call(1, 0), call(2, 2)]), [items(&[1, 2])]);
         // The empty line before the text of the next step has come, and the text has not.
         assert_eq!(segments("One.\n\n", &[call(1, 4)]), [Segment::Text(0..4), items(&[1])]);

@@ -34,7 +34,7 @@ mod tests {
     use super::browser_name;
 
     #[test]
-    fn browsers_are_told_apart() {
+    fn browsers_are_recognized() {
         for (user_agent, name) in [
             (
                 "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",

@@ -31,7 +31,7 @@ fn decide(here: &mut TestPage, ids: &[i64]) {
 }
 
 #[test]
-fn after_the_last_decision_the_turn_goes_on_in_the_same_answer() {
+fn the_last_decision_resumes_the_turn_in_the_same_answer() {
     let mut here = waiting(&[7]);
     assert_eq!(here.state.phase(), Phase::Awaiting);
     decide(&mut here, &[7]);
@@ -59,7 +59,7 @@ fn while_others_wait_it_is_read_how_things_stand() {
 }
 
 #[test]
-fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
+fn a_late_decision_is_reported_with_the_current_state() {
     let mut here = waiting(&[7]);
     decide(&mut here, &[7]);
     here.answer(Response::Started(Err(refused(409))));

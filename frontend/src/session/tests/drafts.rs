@@ -27,7 +27,7 @@ fn a_draft_that_equals_the_last_question_stays() {
 }
 
 #[test]
-fn a_message_that_was_being_sent_is_no_draft_once_it_is_stored() {
+fn a_stored_message_leaves_the_draft() {
     let mut here = TestPage::open("Again");
     here.send("Again");
     let mut lost = here.reloaded();
@@ -107,7 +107,7 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
 }
 
 #[test]
-fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
+fn a_change_of_another_tab_is_adopted_unless_a_message_is_on_its_way() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Draft("Written there".to_owned())));
     assert_eq!(here.state.draft, "Written there");
@@ -117,7 +117,7 @@ fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
 }
 
 #[test]
-fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing_runs() {
+fn the_queue_of_another_tab_is_adopted_and_not_sent_by_an_idle_tab() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Queue(queue_of(&["Q2"]))));
     assert_eq!(here.state.queue.messages.len(), 1);

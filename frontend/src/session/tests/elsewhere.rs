@@ -23,7 +23,7 @@ fn a_pause_that_was_stopped_elsewhere_while_it_was_read_is_read_again() {
 }
 
 #[test]
-fn an_answer_that_went_on_elsewhere_before_a_message_came_below_it_is_read_again() {
+fn an_answer_that_was_continued_elsewhere_before_a_message_is_loaded_again() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Stopped)]));
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
@@ -36,7 +36,7 @@ fn an_answer_that_went_on_elsewhere_before_a_message_came_below_it_is_read_again
     assert_eq!(statuses, [Complete; 4]);
 }
 
-/// Tells of a turn that stands below a message which is not here.
+/// Feeds the events of a turn below an unknown message.
 fn tell_unknown(here: &mut TestPage, turn: i64) {
     here.events(vec![start(turn, &format!("Q{turn}"))]);
     let (_, Request::Load(..)) = here.waits_for() else { panic!("turn {turn} is looked up") };

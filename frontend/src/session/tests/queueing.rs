@@ -98,7 +98,7 @@ fn when_another_tab_was_quicker_it_waits_for_the_end_of_that_answer() {
 }
 
 #[test]
-fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
+fn a_queued_message_that_was_stored_is_not_sent_again() {
     let mut here = busy();
     here.send("Q3");
     here.events(vec![end(2, "A2")]);
@@ -110,7 +110,7 @@ fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
 }
 
 #[test]
-fn it_is_there_again_when_the_page_is_loaded_anew() {
+fn the_queue_survives_a_reload() {
     let mut here = busy();
     here.send("Q3");
     here.send("Q4");
@@ -158,7 +158,7 @@ fn it_can_be_changed_and_taken_out_and_is_bounded() {
 }
 
 #[test]
-fn what_waits_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+fn the_queue_of_a_deleted_conversation_moves_to_a_new_chat() {
     let mut here = busy();
     here.send("Q3");
     here.act(Action::Write("Half a thought".to_owned()));

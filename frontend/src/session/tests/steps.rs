@@ -314,7 +314,7 @@ fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
 }
 
 #[test]
-fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+fn the_draft_of_a_deleted_conversation_moves_to_a_new_chat() {
     for by_us in [true, false] {
         let mut here = TestPage::open("Q1");
         here.act(Action::Write("Half a thought".to_owned()));

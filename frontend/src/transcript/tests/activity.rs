@@ -21,7 +21,7 @@ fn activity(transcript: &Transcript) -> Option<&Activity> {
 }
 
 #[test]
-fn what_a_model_does_is_told_until_its_answer_goes_on() {
+fn the_activity_of_a_model_is_shown_until_it_writes_again() {
     for next in [call_start(7, 0), delta(0, "Three"), snapshot(1, "", vec![])] {
         let mut transcript = folded([start(1), retry()]);
         assert!(matches!(activity(&transcript), Some(Activity::Retrying(retry)) if retry.attempt == 2));

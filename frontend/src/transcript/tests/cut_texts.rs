@@ -79,7 +79,7 @@ fn a_cut_text_says_how_long_it_is() {
 }
 
 #[test]
-fn of_a_call_with_cut_texts_each_is_told_apart() {
+fn each_truncated_text_of_a_call_is_recognized() {
     let of = |change: fn(&mut ToolCall)| -> Call {
         let item = finished_call(1, |call| {
             change(call);
@@ -112,7 +112,7 @@ fn what_is_loaded_while_a_call_runs_is_its_input() {
 }
 
 #[test]
-fn a_shorter_beginning_is_no_news() {
+fn a_shorter_beginning_changes_nothing() {
     let mut crowded = long_call();
     let mut budget = CallsBudget::default();
     (0..10).for_each(|_| budget.fit(&mut long_call()));
@@ -125,7 +125,7 @@ fn a_shorter_beginning_is_no_news() {
 }
 
 #[test]
-fn a_turn_that_goes_on_keeps_what_was_loaded() {
+fn a_resumed_turn_keeps_loaded_texts() {
     let mut transcript = folded(events());
     transcript.put_call(long_call());
     let ChatEvent::Snapshot(kept) = snapshot(1, "Adding. ", vec![cut(long_call())]) else { unreachable!() };

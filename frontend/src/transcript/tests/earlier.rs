@@ -8,7 +8,7 @@ use super::{
 };
 
 #[test]
-fn what_all_answers_cost_is_told_when_there_is_more_than_one() {
+fn the_total_usage_needs_more_than_one_answer() {
     assert_eq!(Transcript::default().usage(), None);
     assert_eq!(Transcript::from(part(1..=1)).usage(), None);
     assert_eq!(Transcript::from(part(1..=2)).usage(), Some([PER_ANSWER; 2].into_iter().sum()));
@@ -54,7 +54,7 @@ fn earlier_messages_of_what_is_shown_no_more_stay_out() {
 }
 
 #[test]
-fn what_is_taken_anew_leaves_what_came_before_it() {
+fn a_refresh_keeps_earlier_messages() {
     let loaded = Transcript::from(part(4..=9));
     for (stored, first) in [
         (part(7..=9), 40),
@@ -74,7 +74,7 @@ fn what_is_taken_anew_leaves_what_came_before_it() {
 }
 
 #[test]
-fn a_turn_goes_on_while_earlier_messages_come_in() {
+fn a_turn_continues_while_earlier_messages_arrive() {
     let events = [start(10), delta(0, "Adding. "), call_start(1000, 8), call_end(1000), delta(8, "Three.")];
     let expected = {
         let mut transcript = Transcript::from(part(4..=9));

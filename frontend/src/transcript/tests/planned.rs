@@ -101,7 +101,7 @@ fn a_plan_fills_up() {
 }
 
 #[test]
-fn a_plan_made_anew_takes_the_place_of_the_steps_to_come() {
+fn a_revised_plan_replaces_the_remaining_steps() {
     use PlanStepStatus::{Executing, Failed};
     let failed = PlanStep { status: Failed, attempt: 2, offset: Some(0), end_offset: Some(3), ..step(1, 1) };
     let events = [
@@ -181,7 +181,7 @@ fn an_answer_without_the_plan_that_was_asked_for_says_so() {
 }
 
 #[test]
-fn what_is_thought_stands_in_the_step_that_thought_it() {
+fn reasoning_belongs_to_its_step() {
     let thought = |id, offset, calls_before| {
         let delta = "Hm".to_owned();
         ChatEvent::ReasoningDelta(ReasoningDelta {

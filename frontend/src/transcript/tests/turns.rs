@@ -14,7 +14,7 @@ use super::{
 };
 
 #[test]
-fn a_turn_is_told() {
+fn a_turn_is_applied() {
     let transcript = folded(turn(1, &["Let me add. ".to_owned()], Ending::Completes));
     let [user, assistant] = transcript.entries() else { panic!("two messages") };
     assert_eq!((user.id, user.text.as_str()), (MessageId(10), "Question 1"));
@@ -94,7 +94,7 @@ fn read_until_error(error: &ChatEvent, id: Option<&str>) -> (Transcript, usize) 
 }
 
 #[test]
-fn a_turn_goes_on_after_an_error_frame_without_id() {
+fn a_turn_continues_after_an_error_without_id() {
     let error = TurnError {
         error: "The database is away.".to_owned(),
         code: "storage_unavailable".to_owned(),
@@ -163,7 +163,7 @@ proptest! {
 }
 
 #[test]
-fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
+fn a_resumed_turn_discards_the_text_after_its_last_complete_step() {
     let interrupted = ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: MessageId(11),
         content: "Adding. It is".to_owned(),
