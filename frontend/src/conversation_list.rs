@@ -1,5 +1,5 @@
-//! The list of conversations: its pages, search, archive, selection, and undo. `asking` loads, `changes` sends changes, and
-//! `news` applies events of the feed. The sidebar renders it.
+//! The list of conversations: its pages, search, archive, selection, and undo. `asking` loads data from the server,
+//! `changes` sends changes to it, and `news` applies events of the feed. The sidebar renders the list.
 
 mod asking;
 mod changes;
@@ -25,7 +25,7 @@ use uuid::Uuid;
 use crate::{api, browser, data::PageError, feed::Feed, language::use_language, reactive::effect};
 
 impl ConversationList {
-    /// Creates the list from its first page, which includes pinned conversations, and the open conversation.
+    /// Creates the list. `first` has the newest conversations and those that are pinned; `open` is the open one.
     pub(crate) fn new(
         first: Result<Page<ConversationSummary>, PageError>,
         open: Option<ConversationSummary>,
@@ -63,7 +63,7 @@ impl ConversationList {
         list
     }
 
-    /// Returns the part of the list that is shown.
+    /// Returns the view that is shown.
     pub(crate) fn view(self) -> View {
         match () {
             () if self.pages.with(|pages| pages.found.is_some()) => View::Search,
@@ -72,14 +72,14 @@ impl ConversationList {
         }
     }
 
-    /// Returns the shown conversations, in order, without those that are being deleted.
+    /// Returns the conversations of the shown view, in order. Leaves out those that are being deleted.
     pub(crate) fn items(self) -> Vec<ConversationSummary> {
         let view = self.view();
         let is_left = |item: &&ConversationSummary| !self.is_leaving(item.uuid);
         self.pages.with(|pages| pages.shown(view).into_iter().filter(is_left).cloned().collect())
     }
 
-    /// Returns the loaded conversations that are not archived, newest first, whatever is shown.
+    /// Returns the known conversations of the list, newest first, no matter which view is shown.
     pub(crate) fn recent(self) -> Vec<ConversationSummary> {
         let is_left = |item: &&ConversationSummary| !item.archived && !self.is_leaving(item.uuid);
         let items = |pages: &Pages| pages.newest.iter().flat_map(|page| &page.items).filter(is_left).cloned().collect();
@@ -91,7 +91,7 @@ impl ConversationList {
         self.view() == View::Search
     }
 
-    /// Returns the group of a conversation.
+    /// Returns the group of a conversation in the shown view.
     pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<Group> {
         match self.view() {
             View::Search | View::Archive => None,
@@ -100,27 +100,27 @@ impl ConversationList {
         }
     }
 
-    /// Returns a conversation, if it is loaded.
+    /// Returns the summary of a conversation, if it is known.
     pub(crate) fn find(self, uuid: Uuid) -> Option<ConversationSummary> {
         self.pages.with(|pages| pages.find(uuid).cloned())
     }
 
-    /// Returns the title of a conversation, if it is loaded.
+    /// Returns the title of a conversation, if it is known.
     pub(crate) fn title_of(self, uuid: Uuid) -> Option<String> {
         self.pages.with(|pages| pages.find(uuid).map(|item| item.title.clone()))
     }
 
-    /// Returns `true` if there are more conversations to load.
+    /// Returns `true` if the shown view has more pages.
     pub(crate) fn has_more(self) -> bool {
         let view = self.view();
         self.pages.with(|pages| pages.page(view).is_some_and(|page| page.next_cursor.is_some()))
     }
 
-    /// Remembers the open conversation, and loads it if it is unknown.
+    /// Sets the open conversation, and loads its summary if that is unknown.
     pub(crate) fn open(self, uuid: Option<Uuid>) {
         let Some(uuid) = self.pages.try_update(|pages| pages.open(uuid)).flatten() else { return };
         spawn_local(async move {
-            // A failure needs no notice here, because the session shows one.
+            // A failure is not reported here: the session says why nothing is shown.
             if let Ok(Some(conversation)) = api::find_conversation(uuid, NO_MESSAGES).await {
                 self.pages.try_update(|pages| pages.opened(conversation.summary));
             }
@@ -128,5 +128,5 @@ impl ConversationList {
     }
 }
 
-/// Window of requests that need a conversation's summary, and not its messages.
+/// The smallest window, for requests that need only the summary of a conversation.
 const NO_MESSAGES: Window = Window { limit: Some(1), before: None, from: None };

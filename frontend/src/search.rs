@@ -1,5 +1,5 @@
-//! Search in messages and tool calls, of all conversations or one: the query and its matches, page by page. [`Search::take`]
-//! is a reducer without a browser; `shell` carries out its effects. `walk` steps through the matches.
+//! Search in messages and tool calls, of all conversations or of one. [`Search::take`] makes all decisions without a
+//! browser, and `shell` carries them out. `walk` goes from one match to the next.
 
 mod shell;
 mod walk;
@@ -10,37 +10,37 @@ pub(crate) use walk::{Step, Walk};
 
 use crate::api::ApiError;
 
-/// Maximum number of pages that are requested automatically while the server needs several requests for a page of matches.
+/// Maximum number of pages that are requested automatically, while the server needs several requests for one search.
 const PAGES_ON_ITS_OWN: u32 = 5;
 
 /// The state of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
-    /// The query.
+    /// The text to search for.
     query: String,
-    /// The matches so far; those of the previous query until the server responds.
+    /// The matches so far. Until the first response to a new query, those of the previous query.
     hits: Vec<SearchHit>,
-    /// The query of the matches.
+    /// The query of these matches.
     answered: String,
     cursor: Option<String>,
     stage: Stage,
-    /// Number of the last request. Responses to others are ignored.
+    /// Number of the last request. Responses to earlier requests are ignored.
     ticket: u32,
-    /// Number of pages requested since the user last asked for some.
+    /// Number of pages that were requested since the user's last request.
     pages: u32,
 }
 
 /// The stage of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The query is empty.
+    /// Nothing is searched for.
     #[default]
     Off,
     /// The user may still be typing.
     Typing,
     /// A page is being loaded.
     Asking,
-    /// There may be more matches, which the user can request.
+    /// There may be more matches, which are loaded when the user asks for them.
     More,
     /// Everything was searched.
     Done,
@@ -48,12 +48,12 @@ pub(crate) enum Stage {
     Failed(ApiError),
 }
 
-/// An input of a search.
+/// An event that a search reacts to.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The field has this text.
+    /// The text of the search field changed.
     Typed(String),
-    /// The pause after typing is over.
+    /// Nothing was typed for a while.
     Paused(u32),
     /// A page was loaded, or could not be.
     Found(u32, Result<SearchPage, ApiError>),
@@ -61,14 +61,14 @@ pub(crate) enum Input {
     More,
 }
 
-/// An effect of a search, which replaces the previous one.
+/// An action outside the state. It replaces the previous one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Wait until the user stops typing.
+    /// Wait until nothing was typed for a while.
     Pause(u32),
     /// Request the page of this query after this cursor.
     Ask(u32, String, Option<String>),
-    /// Abort.
+    /// Abort the previous action.
     LetGo,
 }
 
@@ -83,7 +83,7 @@ impl Search {
         &self.hits
     }
 
-    /// Returns the query of the matches.
+    /// Returns the query of these matches.
     pub(crate) fn answered(&self) -> &str {
         &self.answered
     }
@@ -93,7 +93,7 @@ impl Search {
         self.cursor.is_some()
     }
 
-    /// Applies an input, and returns the effect to carry out.
+    /// Applies an input to the state, and returns the effect to carry out.
     pub(crate) fn take(&mut self, input: Input) -> Option<Effect> {
         match input {
             Input::Typed(typed) => self.typed(typed.trim()),

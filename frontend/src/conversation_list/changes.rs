@@ -1,4 +1,5 @@
-//! Changes that the user makes in the list. They are shown at once, sent to the server in order, and reverted if it refuses.
+//! The user's changes to the list. They are shown at once, sent to the server in order, and reverted if the server
+//! refuses.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ impl ConversationList {
         self.send_writes();
     }
 
-    /// Pins or unpins conversations.
+    /// Pins conversations, or unpins them.
     pub(crate) fn pin(self, conversations: &[Uuid], pinned: bool) {
         self.trouble.set(None);
         let to = UpdateConversation { pinned: Some(pinned), ..UpdateConversation::default() };
@@ -36,7 +37,7 @@ impl ConversationList {
         self.send_writes();
     }
 
-    /// Archives or unarchives conversations.
+    /// Archives conversations, or takes them out of the archive.
     pub(crate) fn archive(self, conversations: &[Uuid], archived: bool) {
         let deed = if archived { Deed::Archived } else { Deed::Unarchived };
         if self.begin(deed, conversations) {
@@ -46,22 +47,22 @@ impl ConversationList {
         }
     }
 
-    /// Deletes conversations once the time to undo that is over.
+    /// Deletes conversations, unless the user undoes that in time.
     pub(crate) fn delete(self, conversations: &[Uuid]) {
         self.begin(Deed::Deleted, conversations);
     }
 
-    /// Returns the actions that can be undone, the latest last.
+    /// Returns the actions that can be undone, oldest first.
     pub(crate) fn batches(self) -> Vec<Batch> {
         self.undo.with(|undo| undo.batches().to_vec())
     }
 
-    /// Undoes an action, and returns its first conversation.
+    /// Undoes an action. Returns the first of its conversations.
     pub(crate) fn take_back(self, number: u32) -> Option<Uuid> {
         let batch = self.undo.try_update(|undo| undo.take(number)).flatten()?;
         if batch.deed != Deed::Deleted {
             for item in &batch.conversations {
-                // No loaded page may contain it any more.
+                // It may no longer be in any page.
                 let known = self.pages.with_untracked(|pages| pages.find(item.uuid).cloned());
                 let before = ConversationSummary { archived: item.archived, ..known.unwrap_or_else(|| item.clone()) };
                 let to = UpdateConversation { archived: Some(item.archived), ..UpdateConversation::default() };
@@ -73,12 +74,12 @@ impl ConversationList {
         batch.conversations.first().map(|item| item.uuid)
     }
 
-    /// Returns `true` if a conversation is deleted here but not yet on the server.
+    /// Returns `true` if a conversation is deleted here, but not yet on the server.
     pub(crate) fn is_leaving(self, uuid: Uuid) -> bool {
         self.undo.with(|undo| undo.is_deleting(uuid))
     }
 
-    /// Starts the time in which an action can be undone. Returns `false` if none of its conversations is known.
+    /// Starts the time in which an action can be undone. Returns `false` if none of the conversations is known.
     fn begin(self, deed: Deed, conversations: &[Uuid]) -> bool {
         self.trouble.set(None);
         let known: Vec<_> = self
@@ -90,7 +91,7 @@ impl ConversationList {
         let Some(number) = self.undo.try_update(|undo| undo.begin(deed, known)) else { return false };
         spawn_local(async move {
             browser::sleep(UNDO_FOR).await;
-            // The user may have undone it.
+            // The action may have been undone.
             let Some(batch) = self.undo.try_update(|undo| undo.take_due(number)).flatten() else { return };
             if batch.deed == Deed::Deleted {
                 batch.conversations.iter().for_each(|item| self.push(item.uuid, Write::Delete));
@@ -100,7 +101,7 @@ impl ConversationList {
         true
     }
 
-    /// Changes conversations here, and queues the changes for the server.
+    /// Changes conversations here, and queues the change for the server.
     fn update(self, conversations: impl IntoIterator<Item = Uuid>, to: &UpdateConversation) {
         for uuid in conversations {
             let Some(before) = self.pages.with_untracked(|pages| pages.find(uuid).cloned()) else { continue };
@@ -128,7 +129,7 @@ impl ConversationList {
         });
     }
 
-    /// Applies the changes that a loaded list lacks.
+    /// Shows pending changes again, because a list response may not contain them yet.
     pub(super) fn show_pending(self) {
         for (uuid, to) in self.writes.try_with_value(Writes::pending).unwrap_or_default() {
             self.show(uuid, &to);
@@ -139,7 +140,7 @@ impl ConversationList {
         self.writes.try_update_value(|writes| writes.push(uuid, write));
     }
 
-    /// Sends the queued changes, as many at once as allowed.
+    /// Sends as many queued changes as the limit allows. The others follow as these complete.
     fn send_writes(self) {
         while let Some((uuid, write)) = self.writes.try_update_value(Writes::next).flatten() {
             spawn_local(async move {
@@ -164,7 +165,7 @@ impl ConversationList {
                     self.show(uuid, back);
                 }
             }
-            // Events from now on may still be older than the change. A list that is requested now is not.
+            // Events that arrive now may still be older than the change. A list that is requested now is not.
             (Write::Update { .. }, Ok(())) => self.refresh(),
         }
         if *write == Write::Delete {
@@ -176,7 +177,7 @@ impl ConversationList {
         self.trouble.try_set(Some(error.message(self.text)));
     }
 
-    /// Sends all changes when the user leaves the page. Nothing can be undone any more.
+    /// Sends all queued changes, and deletions that could still be undone, when the user leaves the page.
     pub(super) fn write_at_leaving(self) {
         let deletions = self.undo.try_update(Undo::take_deletions).unwrap_or_default();
         let deletions = deletions.into_iter().map(|uuid| (uuid, Write::Delete));
@@ -195,7 +196,7 @@ impl ConversationList {
         }
     }
 
-    /// Reports the deletion of a conversation to the rest of the page, without waiting for the feed.
+    /// Reports the deletion of a conversation to all subscribers of the feed on this page.
     fn tell_deleted(self, uuid: Uuid) {
         let (kind, title) = (FeedKind::ConversationDeleted, None);
         self.feed.publish(&News::Event(FeedEvent {

@@ -1,4 +1,4 @@
-//! Selecting several of the shown conversations.
+//! Selecting several of the shown conversations. `selection` holds the selection.
 
 use leptos::prelude::*;
 use uuid::Uuid;
@@ -11,7 +11,7 @@ impl ConversationList {
         self.selection.with(Option::is_some)
     }
 
-    /// Starts selecting, with this conversation.
+    /// Starts a selection, which contains `first` if there is one.
     pub(crate) fn begin_selection(self, first: Option<Uuid>) {
         let mut selection = Selection::default();
         if let Some(uuid) = first {
@@ -20,7 +20,7 @@ impl ConversationList {
         self.selection.set(Some(selection));
     }
 
-    /// Toggles a conversation; with `stretch`, selects all from the previous one to this one.
+    /// Selects a conversation, or deselects it. With `stretch`, selects the range from the last one to this one.
     pub(crate) fn choose(self, uuid: Uuid, stretch: bool) {
         let shown = untrack(|| self.shown());
         self.selection.update(|selection| match selection {
@@ -30,7 +30,7 @@ impl ConversationList {
         });
     }
 
-    /// Ends selecting. Returns `false` if the user was not selecting.
+    /// Ends the selection. Returns `false` if there was none.
     pub(crate) fn end_selection(self) -> bool {
         let was = untrack(|| self.is_selecting());
         if was {
@@ -44,7 +44,7 @@ impl ConversationList {
         self.selection.with(|selection| selection.as_ref().is_some_and(|selection| selection.holds(uuid)))
     }
 
-    /// Returns the selected conversations.
+    /// Returns the shown conversations that are selected.
     pub(crate) fn chosen(self) -> Vec<Uuid> {
         let shown = self.shown();
         self.selection.with(|selection| selection.as_ref().map(|selection| selection.among(&shown)).unwrap_or_default())

@@ -1,8 +1,8 @@
-//! The groups of the list.
+//! Groups of the list: pinned conversations, and days.
 
 use crate::{days::Day, language::Language};
 
-/// A group of the list, in the order of the groups.
+/// A group of the list. The order of the variants is that of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Group {
     Pinned,

@@ -7,7 +7,7 @@ use super::{state::ConversationList, writes::Writes};
 use crate::feed::{Feed, News};
 
 impl ConversationList {
-    /// Subscribes to `feed`.
+    /// Subscribes the list to `feed`.
     pub(crate) fn follow(self, feed: Feed) {
         feed.subscribe(move |news| self.hear(&news));
     }
@@ -21,7 +21,7 @@ impl ConversationList {
             News::Event(event) => event.clone(),
         };
         match event.kind {
-            // Its title and its place in the list may have changed.
+            // The position of the conversation and its title may have changed.
             FeedKind::ConversationCreated | FeedKind::TurnStarted => self.refresh(),
             FeedKind::ConversationUpdated => {
                 self.refresh();

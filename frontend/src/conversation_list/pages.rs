@@ -1,14 +1,15 @@
-//! The loaded conversations: pages of the list, of the archive and of search results, and the open conversation.
+//! Known conversations: the pages of the list, of the archive and of the search, and the open conversation. Does not
+//! use the browser.
 
 use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
 type Conversations = Page<ConversationSummary>;
 
-/// The part that is shown.
+/// A view of the conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum View {
-    /// All conversations that are not archived, pinned ones first.
+    /// All conversations except archived ones. Pinned ones come first.
     #[default]
     Conversations,
     Archive,
@@ -16,17 +17,17 @@ pub(crate) enum View {
     Search,
 }
 
-/// The loaded pages. A conversation may be in several pages, and has the same state in each.
+/// All loaded conversations. A conversation may be in several pages, and has the same state in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pages {
-    /// The newest conversations, and all pinned ones; `None` until they have been loaded.
+    /// The newest conversations, and all pinned ones. `None` until they could be loaded.
     pub(super) newest: Option<Conversations>,
-    /// The archive, loaded when it is first opened.
+    /// The archive. It is loaded when the user first opens it.
     pub(super) archive: Option<Conversations>,
     pub(super) found: Option<Conversations>,
-    /// The open conversation, which may be in no page.
+    /// The open conversation, which may be in none of the pages.
     pub(super) open: Option<ConversationSummary>,
-    /// ID of the open conversation, while its summary is being loaded.
+    /// The ID of the open conversation, while its summary is being loaded.
     pub(super) opening: Option<Uuid>,
 }
 
@@ -39,7 +40,8 @@ impl Pages {
         }
     }
 
-    /// Returns the conversations of a view, in order. The list includes the open one, however old it is.
+    /// Returns the conversations of a view, in order. The list also contains the open conversation however old it is,
+    /// so that it can be highlighted there, unless it is archived.
     pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
         let page = self.page(view);
         let items = page.into_iter().flat_map(|page| &page.items);
@@ -62,7 +64,7 @@ impl Pages {
         }
     }
 
-    /// Sets the open conversation. Returns its ID if its summary has to be loaded.
+    /// Sets the open conversation. Returns its ID if its summary must be loaded.
     pub(super) fn open(&mut self, uuid: Option<Uuid>) -> Option<Uuid> {
         let known = uuid.and_then(|uuid| self.find(uuid).cloned());
         self.opening = uuid.filter(|_| known.is_none());
@@ -70,7 +72,7 @@ impl Pages {
         self.opening
     }
 
-    /// Sets the summary of the open conversation. Ignores that of another one, which arrived too late.
+    /// Stores the loaded summary of the open conversation. Ignores that of a conversation that is no longer open.
     pub(super) fn opened(&mut self, summary: ConversationSummary) {
         if self.opening.take_if(|opening| *opening == summary.uuid).is_some() {
             self.open = Some(summary);
@@ -90,7 +92,7 @@ impl Pages {
         items.filter(|item| item.uuid == uuid).for_each(change);
     }
 
-    /// Sets the state of a conversation in all pages, and adds it to those it belongs to now.
+    /// Sets the state of a conversation in all pages. Adds it to the list or the archive if it belongs there now.
     pub(super) fn put(&mut self, item: &ConversationSummary) {
         self.change(item.uuid, &|held| held.clone_from(item));
         for (page, belongs) in [(&mut self.newest, !item.archived), (&mut self.archive, item.archived)] {
@@ -110,10 +112,11 @@ impl Pages {
         self.open.take_if(|open| open.uuid == uuid);
     }
 
-    /// Replaces the list with its reloaded first page and all pinned conversations.
+    /// Stores the list after a refresh: its first page, and all pinned conversations. Older pages that were loaded
+    /// stay.
     pub(super) fn renew(&mut self, newest: Conversations, pinned: Vec<ConversationSummary>) {
         let held = self.newest.take().map(|mut held| {
-            // Pinned and archived conversations of the older pages are in `pinned` or in the archive now.
+            // Pinned conversations come from `pinned`, and archived ones from the archive.
             held.items.retain(|item| !item.pinned && !item.archived);
             held
         });
@@ -127,7 +130,7 @@ impl Pages {
         self.newest = Some(page);
     }
 
-    /// Adds the page after `cursor`, unless its list was replaced.
+    /// Adds the page after `cursor`, unless the list that it belongs to was replaced.
     pub(super) fn append(&mut self, view: View, cursor: &str, page: Conversations) {
         let held = match view {
             View::Conversations => &mut self.newest,
@@ -150,12 +153,12 @@ fn add(items: &mut Vec<ConversationSummary>, more: Vec<ConversationSummary>) {
     sort(items);
 }
 
-/// Sorts by time, newest first. Conversations with the same time keep their order.
+/// Sorts conversations, newest first. Those with the same time keep their order.
 fn sort(items: &mut [ConversationSummary]) {
     items.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
 }
 
-/// Joins the newest page and the older ones that were already loaded.
+/// Returns the newest page, followed by older conversations that were loaded before.
 fn joined(newest: Conversations, held: Option<Conversations>) -> Conversations {
     let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
         return newest;
@@ -207,22 +210,22 @@ mod tests {
     }
 
     #[test]
-    fn older_pages_stay_when_the_newest_is_read_again() {
+    fn older_pages_stay_when_the_newest_page_is_loaded_again() {
         let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
-        // 3 has a new message, and 2 is the last of the first page now.
+        // Conversation 3 has a new message, so 2 is now the last one of the first page.
         let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
         assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
     }
 
     #[test]
-    fn a_newest_page_that_is_all_there_is_replaces_what_was_held() {
+    fn a_newest_page_without_further_pages_replaces_the_list() {
         let held = page(&[(1, 50), (2, 40)], None);
         assert_eq!(joined(page(&[(1, 50)], None), Some(held.clone())), page(&[(1, 50)], None));
         assert_eq!(joined(held.clone(), None), held);
     }
 
     #[test]
-    fn pinned_ones_stand_first_however_old_they_are_and_the_archive_is_apart() {
+    fn pinned_conversations_come_first_and_archived_ones_are_only_in_the_archive() {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50), (2, 40)], Some("after 2")), vec![pinned(9, 5)]);
         assert_eq!(shown(&pages, View::Conversations), [9, 1, 2]);
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_pinned_or_was_deleted_is_gone_once_the_list_was_read_again() {
+    fn conversations_that_were_unpinned_or_deleted_are_gone_after_a_refresh() {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(8, 6), pinned(9, 5)]);
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(9, 5)]);
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_one_list_comes_back_into_another_that_does_not_have_it() {
+    fn a_conversation_that_leaves_the_archive_is_added_to_the_list() {
         let mut pages = Pages { archive: Some(page(&[(7, 70)], None)), ..Pages::default() };
         pages.renew(page(&[(1, 50)], None), Vec::new());
         pages.put(&summary(7, 70));
@@ -256,19 +259,19 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_the_open_one_however_old_it_is() {
+    fn the_list_contains_the_open_conversation_however_old_it_is() {
         let mut pages = Pages { newest: Some(page(&[(1, 50), (2, 40)], Some("after 2"))), ..Pages::default() };
         pages.open = Some(summary(7, 1));
         assert_eq!(shown(&pages, View::Conversations), [1, 2, 7]);
         pages.append(View::Conversations, "after 2", page(&[(3, 30), (7, 1)], None));
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is there once");
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is listed once");
         pages.open = Some(ConversationSummary { archived: true, ..summary(8, 45) });
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "the archive has it");
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is in the archive");
         assert_eq!(shown(&Pages { open: pages.open, ..Pages::default() }, View::Conversations), [] as [u128; 0]);
     }
 
     #[test]
-    fn a_summary_that_comes_after_another_conversation_was_opened_changes_nothing() {
+    fn a_summary_that_arrives_after_another_conversation_was_opened_is_ignored() {
         let mut pages = Pages { newest: Some(page(&[(1, 50)], None)), ..Pages::default() };
         let [first, second] = [7, 8].map(Uuid::from_u128);
         assert_eq!(pages.open(Some(first)), Some(first));
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_open_one_is_known_though_no_page_has_it() {
+    fn the_open_conversation_is_known_even_if_no_page_contains_it() {
         let mut pages = Pages { open: Some(summary(5, 1)), ..Pages::default() };
         pages.change(Uuid::from_u128(5), &|item| item.archived = true);
         assert!(pages.find(Uuid::from_u128(5)).is_some_and(|item| item.archived));

@@ -1,4 +1,4 @@
-//! The state of the list of conversations. The other files of this folder have its operations.
+//! The state of the list of conversations. The other files in this folder have its methods.
 
 use leptos::prelude::*;
 use tallybook_protocol::FeedEvent;
@@ -7,7 +7,8 @@ use uuid::Uuid;
 use super::{pages::Pages, selection::Selection, undo::Undo, writes::Writes};
 use crate::{data::PageError, days::Calendar, feed::Feed, language::Language};
 
-/// The list of conversations. Its signals belong to the component that created it, and its tasks end with that component.
+/// The list of conversations. Its signals belong to the component that created it, and its tasks end with that
+/// component.
 #[derive(Clone, Copy)]
 pub(crate) struct ConversationList {
     pub(super) pages: RwSignal<Pages>,
@@ -17,13 +18,13 @@ pub(crate) struct ConversationList {
     pub(crate) search: RwSignal<String>,
     /// `true` if the archive is shown instead of the list.
     pub(super) in_archive: RwSignal<bool>,
-    /// The selected conversations, while the user selects some.
+    /// The selection, while the user selects conversations.
     pub(super) selection: RwSignal<Option<Selection>>,
-    /// The conversation that is being renamed in the list.
+    /// The conversation whose title is being edited in the list.
     pub(crate) renaming: RwSignal<Option<Uuid>>,
     pub(super) undo: RwSignal<Undo>,
     pub(super) writes: StoredValue<Writes>,
-    /// The reason why the last search or page could not be loaded.
+    /// The reason why the last search, or the last attempt to load more, failed.
     pub(crate) notice: RwSignal<Option<String>>,
     /// The reason why the last change failed.
     pub(crate) trouble: RwSignal<Option<String>>,
@@ -31,8 +32,8 @@ pub(crate) struct ConversationList {
     pub(super) loading_more: StoredValue<bool>,
     pub(super) refreshing: StoredValue<bool>,
     pub(super) searches: StoredValue<u32>,
-    /// Number of the last request for the newest conversations. `meanwhile` has the events since then, which the response may
-    /// lack.
+    /// Number of the last request for the newest conversations. `meanwhile` has the events since then, because the
+    /// response may be older than these.
     pub(super) asked: StoredValue<u32>,
     pub(super) meanwhile: StoredValue<Option<Vec<FeedEvent>>>,
     pub(super) feed: Feed,

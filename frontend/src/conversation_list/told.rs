@@ -1,4 +1,4 @@
-//! Applies reported states of conversations to the list.
+//! Applies what events say about a conversation, without a request to the server.
 
 use leptos::prelude::*;
 use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind};
@@ -8,7 +8,7 @@ use super::{pages::Pages, state::ConversationList};
 use crate::session::forget_draft;
 
 impl ConversationList {
-    /// Applies a reported state.
+    /// Applies an event.
     pub(super) fn apply(self, event: FeedEvent) {
         let uuid = event.conversation_id;
         match (event.kind, event.title) {

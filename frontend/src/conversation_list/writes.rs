@@ -1,18 +1,19 @@
-//! Changes to conversations that are sent to the server in order: one at a time for each conversation, and a limited number
-//! in all. Also keeps completed changes until the list is loaded again, because a response to an earlier request lacks them.
+//! Queue of conversation updates: ordered, with one request at a time per conversation and a limit for all. Also
+//! remembers completed updates until the list is loaded again, because an older list response does not contain them.
+//! Does not use the browser.
 
 use std::collections::VecDeque;
 
 use tallybook_protocol::UpdateConversation;
 use uuid::Uuid;
 
-/// Maximum number of concurrent requests. A browser has six connections to a host, and streams need some of them.
+/// Maximum number of requests at once. A browser has six connections to a host, and streams need some of these.
 const MAX_AT_ONCE: usize = 3;
 
-/// A change to a conversation.
+/// A change of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Write {
-    /// An update, and the update that undoes it.
+    /// Changes fields. `back` has their previous values.
     Update {
         to: UpdateConversation,
         back: UpdateConversation,
@@ -20,8 +21,8 @@ pub(super) enum Write {
     Delete,
 }
 
-/// Changes that wait, that are being sent, and that were completed since the list was last requested. Also the conversations
-/// with a reported state that may be older than these changes.
+/// Waiting and running changes, and those that were completed since the list was last requested. `doubted` has the
+/// conversations that an event concerned which may be older than these changes.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,
@@ -34,7 +35,7 @@ pub(super) struct Writes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Open {
     done: usize,
-    /// Conversations with a reported state that may be outdated.
+    /// Conversations with an event that may be outdated.
     pub(super) doubted: Vec<Uuid>,
 }
 
@@ -43,7 +44,7 @@ impl Writes {
         self.waiting.push_back((uuid, write));
     }
 
-    /// Returns the next change to send.
+    /// Returns the next change that can be sent now.
     pub(super) fn next(&mut self) -> Option<(Uuid, Write)> {
         if self.running.len() >= MAX_AT_ONCE {
             return None;
@@ -54,7 +55,7 @@ impl Writes {
         Some(next)
     }
 
-    /// Ends a change, successfully or not. Returns `false` if a later change of the conversation waits.
+    /// Ends a change, successful or not. Returns `false` if a later change of the conversation waits.
     pub(super) fn end(&mut self, uuid: Uuid, is_done: bool) -> bool {
         if let Some(at) = self.running.iter().position(|(other, _)| *other == uuid)
             && let (_, Write::Update { to, .. }) = self.running.remove(at)
@@ -65,7 +66,7 @@ impl Writes {
         self.waiting.iter().all(|(other, _)| *other != uuid)
     }
 
-    /// Returns the updates that a response of the server may lack, in order.
+    /// Returns the updates that a response of the server may not contain yet, in order.
     pub(super) fn pending(&self) -> Vec<(Uuid, UpdateConversation)> {
         let updates = self.running.iter().chain(&self.waiting).filter_map(|(uuid, write)| match write {
             Write::Update { to, .. } => Some((*uuid, to.clone())),
@@ -74,8 +75,8 @@ impl Writes {
         self.done.iter().cloned().chain(updates).collect()
     }
 
-    /// Records that a state of a conversation was reported. Returns `true` if that may be older than a change made here. Then
-    /// the state is ignored, and the conversation is loaded again.
+    /// Handles an event about a conversation. Returns `true` if the event may be older than a change that was made
+    /// here. Then the event must be ignored, and the conversation must be loaded instead.
     pub(super) fn doubt(&mut self, uuid: Uuid) -> bool {
         let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
         let is_doubtful = self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid);
@@ -85,12 +86,12 @@ impl Writes {
         is_doubtful
     }
 
-    /// Returns what the response to a request that is sent now settles, for [`Self::settle`].
+    /// Returns what the response to a request sent now will settle, for [`Self::settle`].
     pub(super) fn open(&self) -> Open {
         Open { done: self.done.len(), doubted: self.doubted.clone() }
     }
 
-    /// Removes what a loaded list settles.
+    /// Forgets what a list response has settled.
     pub(super) fn settle(&mut self, open: &Open) {
         self.done.drain(..open.done.min(self.done.len()));
         self.doubted.retain(|uuid| !open.doubted.contains(uuid));
@@ -107,7 +108,7 @@ mod tests {
     use super::{MAX_AT_ONCE, UpdateConversation, Uuid, Write, Writes};
 
     #[test]
-    fn only_so_many_at_once_and_one_after_the_other_for_each_conversation() {
+    fn requests_are_limited_and_sequential_for_each_conversation() {
         let mut writes = Writes::default();
         let [same, last] = [Uuid::from_u128(0), Uuid::from_u128(99)];
         writes.push(same, Write::Delete);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_counts_until_the_list_was_read_after_it() {
+    fn completed_changes_are_remembered_until_the_list_is_loaded_again() {
         let mut writes = Writes::default();
         let uuid = Uuid::from_u128(1);
         let archived = |archived| UpdateConversation { archived: Some(archived), ..UpdateConversation::default() };
@@ -141,11 +142,15 @@ mod tests {
         assert_eq!(asked.doubted, [uuid]);
         done(&mut writes, false, true);
         done(&mut writes, true, false);
-        assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "a refused change is not kept");
+        assert_eq!(
+            writes.pending(),
+            [(uuid, archived(true)), (uuid, archived(false))],
+            "a refused change is not remembered"
+        );
         writes.settle(&asked);
         assert_eq!(writes.pending(), [(uuid, archived(false))]);
         assert!(writes.open().doubted.is_empty());
-        assert!(writes.doubt(uuid), "a change was made since the request");
+        assert!(writes.doubt(uuid), "a later change was completed since");
         writes.settle(&writes.open());
         assert!(!writes.doubt(uuid));
     }

@@ -1,5 +1,5 @@
-//! The sidebar as a drawer over the page: on a small screen, and if it is folded. While it is open, nothing behind it can be
-//! focused. When it closes, the focus returns to where it was.
+//! The sidebar as an overlay, on a small screen or if it is folded. While it is open, nothing behind it can be reached.
+//! When it closes, the focus returns to where it was.
 
 use leptos::{
     ev,
@@ -17,12 +17,12 @@ use crate::{
     reactive::effect,
 };
 
-/// The sidebar over the page.
+/// The sidebar as an overlay.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawer {
-    /// `true` if it was opened.
+    /// `true` if the user opened it.
     pub(crate) open: RwSignal<bool>,
-    /// `true` if it is open over the page, which is inert meanwhile.
+    /// `true` if it is open as an overlay, so that the page behind it cannot be used.
     pub(crate) is_modal: Signal<bool>,
 }
 
@@ -45,7 +45,7 @@ impl Drawer {
                     });
                 }
                 (true, false) => {
-                    // Elements behind it can be focused again in the next frame.
+                    // Elements that were hidden or behind it can be focused again in the next frame.
                     let back = came_from.try_update_value(Option::take).flatten();
                     in_next_frame(move || {
                         if let Some(back) = back.filter(|_| browser::is_focus_free() || is_in_sidebar()) {
@@ -57,7 +57,7 @@ impl Drawer {
             }
             is
         });
-        // A window that becomes wide shows the sidebar beside the page.
+        // In a window that became wide, the sidebar is beside the page.
         effect(move || {
             let resized = window_event_listener(ev::resize, move |_| {
                 if open.get_untracked() && !lies_over_page() {
@@ -69,12 +69,12 @@ impl Drawer {
         Self { open, is_modal: is_modal.into() }
     }
 
-    /// Opens it, unless the sidebar is visible anyway.
+    /// Opens the sidebar if it is an overlay.
     pub(crate) fn show(self) {
         self.open.set(lies_over_page());
     }
 
-    /// Opens it and focuses the search field before the next key press, so that no key is lost.
+    /// Opens the sidebar and focuses the search field before the next key press, which should not be lost.
     pub(crate) fn search(self) {
         self.show();
         if try_focus_search() {
@@ -92,12 +92,12 @@ impl Drawer {
     }
 }
 
-/// Returns `true` if the sidebar is a drawer: the screen is small, or it is folded.
+/// Returns `true` if the sidebar is an overlay: on a narrow screen, or if it is folded.
 pub(super) fn lies_over_page() -> bool {
     is_narrow() || browser::preferences().sidebar == Sidebar::Folded
 }
 
-/// Returns `true` if the screen is so small that a button opens the sidebar.
+/// Returns `true` if the screen is so narrow that a button opens the sidebar.
 pub(super) fn is_narrow() -> bool {
     let button = document().get_element_by_id("open-sidebar").and_then(|button| button.dyn_into::<HtmlElement>().ok());
     button.is_some_and(|button| button.offset_parent().is_some())

@@ -1,10 +1,10 @@
-//! The page for addresses that do not exist.
+//! The page for an unknown address.
 
 use leptos::prelude::*;
 
 use crate::{components::nothing_here::NothingHere, language::use_language};
 
-/// The page that says that the address does not exist.
+/// Shows that this page does not exist.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
     let text = use_language();

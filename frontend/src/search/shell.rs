@@ -1,4 +1,4 @@
-//! Carries out the effects of a search, and keeps its state in signals.
+//! Runs a search in the browser: pauses, requests, and the signal with its state.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use uuid::Uuid;
 use super::{Effect, Input, Search};
 use crate::{api, browser, task::spawn};
 
-/// Pause after typing before a search starts.
+/// Time without a key press after which a search starts.
 const TYPING_PAUSE: Duration = Duration::from_millis(250);
 
-/// A search. Its signals belong to the component that created it, and its task ends with that component.
+/// A search on the page. Its signals belong to the component that created it, and its task ends with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct Finder {
-    /// The state.
+    /// The state of the search.
     pub(crate) search: RwSignal<Search>,
     /// The conversation to search; `None` for all conversations.
     conversation: Option<Uuid>,
@@ -23,7 +23,7 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// Creates a search of one conversation, or of all.
+    /// Creates a search of one conversation, or of all. It has no query yet.
     pub(crate) fn new(conversation: Option<Uuid>) -> Self {
         let finder = Self { search: RwSignal::default(), conversation, task: StoredValue::new(None) };
         on_cleanup(move || finder.let_go());
@@ -35,7 +35,7 @@ impl Finder {
         self.feed(Input::Typed(words));
     }
 
-    /// Loads more matches, or tries again.
+    /// Loads more matches, or retries.
     pub(crate) fn find_more(self) {
         self.feed(Input::More);
     }

@@ -1,4 +1,4 @@
-//! Applies events about the approval of calls: requests, decisions, and votes of reviewing models.
+//! Applies approval events to a transcript: requests, votes of reviewing models, and decisions.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Items: what is anchored in an answer's text. A new kind needs a variant of [`Item`] and of [`ItemKey`], a case in `fold`,
-//! and a view in `message`.
+//! Items of an answer: what is anchored at a byte offset of its text. A new kind of item needs a variant of [`Item`]
+//! and of [`ItemKey`], an arm of the fold for its events, and a component.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tallybook_protocol::{MessageId, Reasoning, ToolCall, ToolCallId};
 
 use super::{Call, Thought};
 
-/// An item of an answer. Shared, so that copying an answer is cheap while its text grows.
+/// An item of an answer. It is shared, so that copying an answer is cheap while its text grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A tool call.
@@ -34,7 +34,7 @@ impl Item {
         }
     }
 
-    /// Returns its byte offset in the answer's text, as the server sent it. It may be out of range.
+    /// Returns its position in the answer's text, in UTF-8 bytes. The server reports it, and it is not trusted.
     pub fn offset(&self) -> i64 {
         match self {
             Self::Call(call) => call.offset,
@@ -42,7 +42,7 @@ impl Item {
         }
     }
 
-    /// Returns `true` if it does not change any more.
+    /// Returns `true` if it will not change any more.
     pub fn is_over(&self) -> bool {
         match self {
             Self::Call(call) => call.is_over(),
@@ -50,7 +50,7 @@ impl Item {
         }
     }
 
-    /// Returns its stage, which never decreases.
+    /// Returns how far it is. This never decreases.
     fn stage(&self) -> u8 {
         match self {
             Self::Call(call) if call.is_over() => 2,
@@ -67,7 +67,7 @@ impl Item {
         }
     }
 
-    /// Returns the tool call for changes, if it is one.
+    /// Returns the tool call for writing, if it is one.
     pub fn as_call_mut(&mut self) -> Option<&mut Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
@@ -75,7 +75,7 @@ impl Item {
         }
     }
 
-    /// Returns the reasoning, if it is one.
+    /// Returns the reasoning, if it is that.
     pub fn as_thought(&self) -> Option<&Arc<Thought>> {
         match self {
             Self::Thought(thought) => Some(thought),
@@ -93,7 +93,7 @@ impl Item {
         }
     }
 
-    /// Merges two states of the same item: returns the later one, with all known texts.
+    /// Merges two states of an item that arrived in any order: the later state, with all known text.
     pub(super) fn merged(self, other: Self) -> Self {
         let (mut later, earlier) = if other.stage() > self.stage() { (other, self) } else { (self, other) };
         later.extend_from(&earlier);
@@ -101,12 +101,12 @@ impl Item {
     }
 }
 
-/// The items of a stored message.
+/// The items of a message, as the server sends them.
 pub(super) struct StoredItems {
     pub(super) message: MessageId,
     pub(super) calls: Vec<ToolCall>,
     pub(super) reasoning: Vec<Reasoning>,
-    /// `true` if the message is not being written any more.
+    /// `true` if the message is no longer being written.
     pub(super) is_over: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Assigns the text and items of a planned answer to its steps. The offsets of the steps are not trusted: whatever they are,
-//! each part of the text and each item is assigned exactly once.
+//! Assigns the text and items of a planned answer to the steps of its plan. The positions in the plan are not trusted:
+//! whatever they are, all text and each item appear exactly once.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use tallybook_protocol::{Plan, PlanStep, PlanStepId};
 
 use super::Item;
 
-/// The assignment of an answer's text and items.
+/// The shares of an answer.
 pub(super) struct Layout<'a> {
-    /// The part before the plan; everything without a plan.
+    /// Before the plan; without a plan, the whole answer.
     pub(super) before: Share<'a>,
-    /// The parts of the started steps, in order.
+    /// The share of each step that has started, in order.
     pub(super) steps: Vec<(PlanStepId, Share<'a>)>,
-    /// The part after the plan, which is the final text.
+    /// After the plan: the final text.
     pub(super) after: Share<'a>,
 }
 
-/// A part of an answer.
+/// A part of an answer's text, and the items in it.
 #[derive(Clone)]
 pub(super) struct Share<'a> {
     pub(super) text: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Share<'a> {
 impl<'a> Layout<'a> {
     pub(super) fn of(text: &str, items: &'a [Item], plan: Option<&Plan>) -> Self {
         let (mut from, mut first) = (0, 0);
-        // Takes the part up to a position in the text and in the list of items, after everything that was taken before.
+        // Takes everything up to these positions that was not taken before.
         let mut take_to = |to: usize, last: usize| {
             let (to, last) = (to.clamp(from, text.len()), last.clamp(first, items.len()));
             let share = Share { text: from..to, items: &items[first..last] };
@@ -50,7 +50,7 @@ impl<'a> Layout<'a> {
             }
         }
         match open {
-            // The step may still grow.
+            // The step runs, so it has everything that follows.
             Some(PlanStep { step_id, end_offset: None, .. }) => {
                 steps.push((*step_id, take_to(text.len(), items.len())));
             }
@@ -63,13 +63,13 @@ impl<'a> Layout<'a> {
         Self { before: before.unwrap_or(Share { text: 0..0, items: &[] }), steps, after }
     }
 
-    /// Returns all parts, in order.
+    /// Returns all shares, in order.
     pub(super) fn shares(self) -> impl Iterator<Item = Share<'a>> {
         [self.before].into_iter().chain(self.steps.into_iter().map(|(_, share)| share)).chain([self.after])
     }
 }
 
-/// Returns the index of the first item of a step that begins at this byte of the text, after this many calls.
+/// Returns the index of the first item of a step that starts at this byte of the text, after this many calls.
 fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     let mut before = 0_i64;
     let begins = |item: &Item| match item {
@@ -82,8 +82,8 @@ fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     items.iter().position(begins).unwrap_or(items.len())
 }
 
-/// Returns the index of the first item after a step that ends at this byte of the text. A call at this byte belongs to the
-/// step, because only steps call tools; reasoning at this byte belongs to the final text.
+/// Returns the index of the first item after a step that ends at this byte of the text. A call at that byte still
+/// belongs to the step, because only steps call tools. Reasoning at that byte belongs to the final text.
 fn end_of(items: &[Item], offset: i64) -> usize {
     let is_part = |item: &Item| match item {
         Item::Call(call) => call.offset <= offset,
@@ -92,7 +92,7 @@ fn end_of(items: &[Item], offset: i64) -> usize {
     items.iter().rposition(is_part).map_or(0, |last| last + 1)
 }
 
-/// A place in a text, at the beginning of a character.
+/// Clamps an offset to the text, and rounds it down to the start of a character.
 pub(super) fn floor_offset(text: &str, offset: i64) -> usize {
     let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX).min(text.len());
     text.floor_char_boundary(offset)

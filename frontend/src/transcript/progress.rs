@@ -1,22 +1,22 @@
-//! The progress that a tool reports while its call runs. It is not stored, so a late subscriber learns it from the next event.
+//! The progress of a running tool call. It is not stored, so a client that joins late receives it with the next report.
 
 use tallybook_protocol::ToolCallProgress;
 
 use crate::format::beginning;
 
-/// Maximum length of a tool's message.
+/// Maximum number of characters that are shown of a tool's message.
 const MAX_MESSAGE_CHARS: usize = 120;
-/// Maximum length of a number.
+/// Maximum number of characters that are shown of a number. A tool may report any number.
 const MAX_NUMBER_CHARS: usize = 12;
 
 /// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The part that is done, in the tool's unit, as the tool wrote the number.
+    /// The completed amount in the tool's unit, as the tool wrote the number.
     pub done: String,
-    /// The total, if the tool reports it.
+    /// The total amount, if the tool knows it.
     pub total: Option<String>,
-    /// The percentage that is done, if the total is known.
+    /// The completed percentage, if it is known.
     pub percent: Option<u8>,
     /// The beginning of the tool's message.
     pub message: Option<String>,
@@ -46,7 +46,7 @@ impl From<ToolCallProgress> for Progress {
 
 fn short(number: &serde_json::Number) -> String {
     let number = number.to_string();
-    // What counts in whole steps may still write fractions.
+    // Tools that count whole steps may still write fractions.
     let number = number.strip_suffix(".0").unwrap_or(&number);
     let (start, is_more) = beginning(number, MAX_NUMBER_CHARS);
     if is_more { format!("{start}…") } else { number.to_owned() }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_shown_as_they_were_written_and_none_is_believed() {
+    fn numbers_are_shown_as_written_and_percentages_are_clamped() {
         let third = shown("3", Some("10"), Some("reading\n  page 3"));
         assert_eq!((third.done.as_str(), third.total.as_deref(), third.percent), ("3", Some("10"), Some(30)));
         assert_eq!(third.message.as_deref(), Some("reading page 3"));

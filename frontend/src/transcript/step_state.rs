@@ -1,28 +1,28 @@
-//! The state of a plan step as the user sees it, which depends on the step and on its answer.
+//! The state of a plan step for display, derived from the status of the step and of its answer.
 
 use tallybook_protocol::{MessageStatus, PlanStep, PlanStepStatus};
 
-/// The state of a step as the user sees it.
+/// The state of a plan step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepState {
-    /// The steps before it are not done.
+    /// It waits for the steps before it.
     Waiting,
-    /// It runs.
+    /// It is running.
     Working,
-    /// One of its calls waits for approval.
+    /// One of its calls waits for a decision.
     Awaiting,
-    /// The answer ended while it ran.
+    /// The answer ended while it was running.
     Stopped,
     /// The answer ended before it started.
     Skipped,
-    /// It has the expected result.
+    /// It succeeded.
     Done,
-    /// It does not have the expected result.
+    /// It failed.
     Failed,
 }
 
 impl StepState {
-    /// Returns the state of a step of an answer with this status.
+    /// Returns the state of a step of an answer with the status `answer`.
     pub fn of(step: &PlanStep, answer: MessageStatus) -> Self {
         match (step.status, answer) {
             (PlanStepStatus::Completed, _) => Self::Done,
@@ -35,7 +35,7 @@ impl StepState {
         }
     }
 
-    /// Returns the name of the state in class names.
+    /// Returns its name in the page's HTML.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

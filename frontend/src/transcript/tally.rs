@@ -1,22 +1,22 @@
-//! Counts the tool calls of a message by their ends.
+//! Counts the tool calls of a message by their outcome.
 
 use tallybook_protocol::ToolCallStatus;
 
 use super::Entry;
 
-/// Numbers of a message's calls by their ends.
+/// Numbers of a message's tool calls, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Calls that completed or were denied.
+    /// Calls that succeeded, failed, or were denied.
     pub finished: usize,
-    /// Calls that were cancelled while they ran.
+    /// Calls that were cancelled.
     pub cancelled: usize,
-    /// Calls whose end is unknown.
+    /// Calls whose outcome is not known, or not yet.
     pub unclear: usize,
 }
 
 impl Tally {
-    /// Counts the calls of a message.
+    /// Counts the calls of one message.
     pub fn of(entry: &Entry) -> Self {
         let mut tally = Self::default();
         for call in entry.calls() {

@@ -1,20 +1,20 @@
-//! The reasoning of one step of an answer.
+//! The reasoning of a model in one step of an answer, as the page knows it.
 
 use tallybook_protocol::{MessageId, Reasoning, ReasoningDelta};
 
-/// The reasoning of one step.
+/// Reasoning of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thought {
-    /// The answer that it belongs to.
+    /// The answer that contains it.
     pub message: MessageId,
-    /// The text and duration.
+    /// The text, position and duration.
     pub told: Reasoning,
-    /// `true` if the model has finished this reasoning.
+    /// `true` if the model has stopped reasoning.
     pub is_over: bool,
 }
 
 impl Thought {
-    /// Creates the reasoning of a stored message.
+    /// Creates it from a message. If the message's turn is over, so is the reasoning.
     pub(super) fn of(message: MessageId, told: Reasoning, is_turn_over: bool) -> Self {
         let is_over = is_turn_over || told.duration_ms.is_some();
         Self { message, told, is_over }
@@ -25,7 +25,7 @@ impl Thought {
         Self::of(message, Reasoning::started_by(delta), false)
     }
 
-    /// Returns a copy with the new text of an event; `None` if there is nothing new.
+    /// Returns it with the text of an event added; `None` if the event contains nothing new.
     pub(super) fn grown(&self, delta: &ReasoningDelta) -> Option<Self> {
         let mut told = self.told.clone();
         told.apply(delta);
