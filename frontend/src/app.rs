@@ -119,7 +119,7 @@ fn before_paint(address: Address, user: i64) -> String {
 ///
 /// Last, the script registers the service worker, which shows a page of its own if the server cannot be reached.
 /// Browsers allow service workers only over HTTPS and on `localhost`.
-fn take_over_from(folder: &str) -> String {
+fn loading_script(folder: &str) -> String {
     format!(
         "const broken = document.getElementById('{BROKEN_ID}');\
          const tell = why => {{ broken.firstElementChild.textContent = broken.dataset[why]; broken.hidden = false; }};\
@@ -143,7 +143,7 @@ fn take_over_from(folder: &str) -> String {
          const painted = document.hidden || new Promise(done => requestAnimationFrame(() => setTimeout(done)));\
          const begin = () => Promise.all([load('tallybook'), painted]).then(([page]) => {{\
          if (attempts.tallybook) broken.hidden = true;\
-         if (document.hidden) page.take_over(); else setTimeout(page.take_over); }}, () => {{\
+         if (document.hidden) page.mount(); else setTimeout(page.mount); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
          begin();\
          addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js?lang=' + document.documentElement.lang)\
@@ -214,7 +214,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     {program("tallybook_bg")}
                     {first_files.map(|files| files.map(program))}
-                    {html::script().r#type("module").nonce(nonce.clone()).inner_html(take_over_from(folder))}
+                    {html::script().r#type("module").nonce(nonce.clone()).inner_html(loading_script(folder))}
                 }
             });
             let script = |text: String| html::script().nonce(nonce.clone()).inner_html(text);
@@ -268,7 +268,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// Mounts the page: renders it from the data in the document, and swaps it in for the server-rendered HTML. If the
 /// code or the data is missing, the server-rendered page stays, and can still be read.
 #[cfg(feature = "browser")]
-pub(crate) async fn take_over() {
+pub(crate) async fn mount() {
     use crate::{components::later, in_turn};
 
     let Some(address) = Address::shown() else { return };

@@ -1,6 +1,5 @@
-//! The list of conversations while the page lives: its pages, the search, the archive, what is chosen, and what can be taken
-//! back for a moment. What the server is asked is in `asking`, what it is told in `changes`, and what happens elsewhere comes in
-//! through `news`. How it looks is in the sidebar.
+//! The list of conversations: its pages, search, archive, selection, and undo. `asking` loads data from the server,
+//! `changes` sends changes to it, and `news` applies events of the feed. The sidebar renders the list.
 
 mod asking;
 mod changes;
@@ -26,7 +25,7 @@ use uuid::Uuid;
 use crate::{api, browser, data::PageError, feed::Feed, language::use_language, reactive::effect};
 
 impl ConversationList {
-    /// The list that begins with `first`, the newest conversations and those that are pinned, and the one that is open.
+    /// Creates the list. `first` has the newest conversations and those that are pinned; `open` is the open one.
     pub(crate) fn new(
         first: Result<Page<ConversationSummary>, PageError>,
         open: Option<ConversationSummary>,
@@ -56,7 +55,7 @@ impl ConversationList {
             feed,
             text: use_language(),
         };
-        // Effects run in a browser alone, once the page is there.
+        // Effects run only in a browser, once the page is mounted.
         effect(move || {
             let left = window_event_listener(ev::pagehide, move |_| list.write_at_leaving());
             on_cleanup(move || left.remove());
@@ -64,7 +63,7 @@ impl ConversationList {
         list
     }
 
-    /// What is shown.
+    /// Returns the view that is shown.
     pub(crate) fn view(self) -> View {
         match () {
             () if self.pages.with(|pages| pages.found.is_some()) => View::Search,
@@ -73,26 +72,26 @@ impl ConversationList {
         }
     }
 
-    /// The conversations that are shown, in their order. What is being deleted is out of sight.
+    /// Returns the conversations of the shown view, in order. Leaves out those that are being deleted.
     pub(crate) fn items(self) -> Vec<ConversationSummary> {
         let view = self.view();
         let is_left = |item: &&ConversationSummary| !self.is_leaving(item.uuid);
         self.pages.with(|pages| pages.shown(view).into_iter().filter(is_left).cloned().collect())
     }
 
-    /// The conversations of the list that are known here, newest first, whatever is shown.
+    /// Returns the known conversations of the list, newest first, no matter which view is shown.
     pub(crate) fn recent(self) -> Vec<ConversationSummary> {
         let is_left = |item: &&ConversationSummary| !item.archived && !self.is_leaving(item.uuid);
         let items = |pages: &Pages| pages.newest.iter().flat_map(|page| &page.items).filter(is_left).cloned().collect();
         self.pages.with(items)
     }
 
-    /// Whether what is shown is what was searched for.
+    /// Returns `true` if search results are shown.
     pub(crate) fn is_search(self) -> bool {
         self.view() == View::Search
     }
 
-    /// The group of a conversation.
+    /// Returns the group of a conversation in the shown view.
     pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<Group> {
         match self.view() {
             View::Search | View::Archive => None,
@@ -101,27 +100,27 @@ impl ConversationList {
         }
     }
 
-    /// What is known of a conversation.
+    /// Returns the summary of a conversation, if it is known.
     pub(crate) fn find(self, uuid: Uuid) -> Option<ConversationSummary> {
         self.pages.with(|pages| pages.find(uuid).cloned())
     }
 
-    /// The title of a conversation, when it is known.
+    /// Returns the title of a conversation, if it is known.
     pub(crate) fn title_of(self, uuid: Uuid) -> Option<String> {
         self.pages.with(|pages| pages.find(uuid).map(|item| item.title.clone()))
     }
 
-    /// Whether there is more than is shown.
+    /// Returns `true` if the shown view has more pages.
     pub(crate) fn has_more(self) -> bool {
         let view = self.view();
         self.pages.with(|pages| pages.page(view).is_some_and(|page| page.next_cursor.is_some()))
     }
 
-    /// Keeps what is known of the conversation that is open, and asks for it where nothing is known.
+    /// Sets the open conversation, and loads its summary if that is unknown.
     pub(crate) fn open(self, uuid: Option<Uuid>) {
         let Some(uuid) = self.pages.try_update(|pages| pages.open(uuid)).flatten() else { return };
         spawn_local(async move {
-            // What cannot be had is missed by nobody: the session says why nothing is shown.
+            // A failure is not reported here: the session says why nothing is shown.
             if let Ok(Some(conversation)) = api::find_conversation(uuid, NO_MESSAGES).await {
                 self.pages.try_update(|pages| pages.opened(conversation.summary));
             }
@@ -129,5 +128,5 @@ impl ConversationList {
     }
 }
 
-/// For those who want to know a conversation and not what is in it.
+/// The smallest window, for requests that need only the summary of a conversation.
 const NO_MESSAGES: Window = Window { limit: Some(1), before: None, from: None };

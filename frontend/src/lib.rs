@@ -69,7 +69,7 @@ pub use preferences::{
 /// Mounts the page that the server has rendered. The script in [`shell`] calls it once.
 #[cfg(feature = "browser")]
 #[wasm_bindgen::prelude::wasm_bindgen]
-pub fn take_over() {
+pub fn mount() {
     console_error_panic_hook::set_once();
-    wasm_bindgen_futures::spawn_local(app::take_over());
+    wasm_bindgen_futures::spawn_local(app::mount());
 }

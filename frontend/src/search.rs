@@ -1,6 +1,5 @@
-//! Searching in messages and tool calls, in everything or in one conversation: what was typed, and what was found for it,
-//! page by page. [`Search::take`] decides and touches no browser; only the `shell` does. Which of the places found one
-//! goes to, one after another, is in `walk`.
+//! Search in messages and tool calls, of all conversations or of one. [`Search::take`] makes all decisions without a
+//! browser, and `shell` carries them out. `walk` goes from one match to the next.
 
 mod shell;
 mod walk;
@@ -11,96 +10,96 @@ pub(crate) use walk::{Step, Walk};
 
 use crate::api::ApiError;
 
-/// So many pages are asked for without the reader, while searching takes longer than a page may.
+/// Maximum number of pages that are requested automatically, while the server needs several requests for one search.
 const PAGES_ON_ITS_OWN: u32 = 5;
 
-/// What a search knows.
+/// The state of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
-    /// What is searched for.
+    /// The text to search for.
     query: String,
-    /// What was found so far. While another search has no answer, that of the one before.
+    /// The matches so far. Until the first response to a new query, those of the previous query.
     hits: Vec<SearchHit>,
-    /// What the hits were found for.
+    /// The query of these matches.
     answered: String,
     cursor: Option<String>,
     stage: Stage,
-    /// The last request. An answer to another one comes too late.
+    /// Number of the last request. Responses to earlier requests are ignored.
     ticket: u32,
-    /// How many pages were asked for since the reader last asked.
+    /// Number of pages that were requested since the user's last request.
     pages: u32,
 }
 
-/// How a search stands.
+/// The stage of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Nothing is searched for.
     #[default]
     Off,
-    /// The reader may type on.
+    /// The user may still be typing.
     Typing,
-    /// A page is on its way.
+    /// A page is being loaded.
     Asking,
-    /// There may be more when one asks for it.
+    /// There may be more matches, which are loaded when the user asks for them.
     More,
-    /// All was searched.
+    /// Everything was searched.
     Done,
-    /// It failed; in words for the reader.
+    /// The last request failed.
     Failed(ApiError),
 }
 
-/// What happens to a search.
+/// An event that a search reacts to.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// This is in the field now.
+    /// The text of the search field changed.
     Typed(String),
     /// Nothing was typed for a while.
     Paused(u32),
-    /// A page is here.
+    /// A page was loaded, or could not be.
     Found(u32, Result<SearchPage, ApiError>),
-    /// The reader wants more, or another attempt.
+    /// The user wants more matches, or another attempt.
     More,
 }
 
-/// What is to be done, in place of what was being done.
+/// An action outside the state. It replaces the previous one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Wait until nothing was typed for a while.
     Pause(u32),
-    /// Ask for the page of this query after this cursor.
+    /// Request the page of this query after this cursor.
     Ask(u32, String, Option<String>),
-    /// Nothing.
+    /// Abort the previous action.
     LetGo,
 }
 
 impl Search {
-    /// How it stands.
+    /// Returns the stage.
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// What was found so far.
+    /// Returns the matches so far.
     pub(crate) fn hits(&self) -> &[SearchHit] {
         &self.hits
     }
 
-    /// What that was found for.
+    /// Returns the query of these matches.
     pub(crate) fn answered(&self) -> &str {
         &self.answered
     }
 
-    /// Whether there may be more than was found.
+    /// Returns `true` if there may be more matches.
     pub(crate) fn has_more(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// Takes what happened, and returns what is to be done.
+    /// Applies an input to the state, and returns the effect to carry out.
     pub(crate) fn take(&mut self, input: Input) -> Option<Effect> {
         match input {
             Input::Typed(typed) => self.typed(typed.trim()),
             Input::Paused(ticket) if ticket == self.ticket && self.stage == Stage::Typing => Some(self.ask()),
             Input::Found(ticket, found) if ticket == self.ticket && self.stage == Stage::Asking => self.found(found),
-            // Of what is no longer waited for nothing is of interest.
+            // The search no longer waits for this.
             Input::Paused(_) | Input::Found(..) => None,
             Input::More => {
                 self.pages = 0;

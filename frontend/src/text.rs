@@ -283,7 +283,7 @@ texts! {
     // Errors.
     not_found_title: "Not found", "見つかりません";
     not_found_page:
-        "There is no page at this address. Check the address, or start a new chat.",
+        "This page does not exist. Check the address, or start a new chat.",
         "このアドレスにページはありません。アドレスを確認するか、新しいチャットを始めてください。";
     not_found_conversation: "This conversation was not found. It may have been deleted.", "この会話は見つかりません。削除された可能性があります。";
     not_found_call:

@@ -23,7 +23,7 @@ const LONG: Uuid = Uuid::from_u128(8);
 /// A conversation that is being answered.
 const RUNNING: Uuid = Uuid::from_u128(9);
 
-/// What comes before its newest messages.
+/// The messages before the newest ones.
 const EARLIER: Earlier = Earlier {
     count: 940,
     usage: Usage { input_tokens: 1_000_000, output_tokens: 1, cached_tokens: 0, cost_nanos: None },
@@ -219,7 +219,7 @@ async fn render(path: &str, data: Data) -> (String, u16) {
     let stream = owner.with(|| shell("/pkg/1", data).into_view().to_html_stream_in_order());
     let html = stream.collect::<String>().await;
     drop(owner);
-    // What Leptos finds its way by is no part of what a reader gets.
+    // Leptos' own markers are not part of the page.
     let html = html.replace("<!>", "");
     (html, status.load(Ordering::Relaxed))
 }
@@ -246,11 +246,11 @@ async fn a_conversation_is_readable_without_a_script() {
     ];
     let places: Vec<_> =
         order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
-    assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
+    assert!(places.is_sorted(), "text and calls are in order: {places:?}");
     assert!(html.contains("0.10000000000000000000000000000000000000001"), "every digit is there");
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
     assert!(html.contains("2 tool calls") && html.contains("1 failed"), "finished neighbours are folded: {html}");
-    assert!(html.contains("1,234 tokens in · 56 out"), "what it cost is told");
+    assert!(html.contains("1,234 tokens in · 56 out"), "the usage is shown");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
     assert!(html.contains("title=\"demo-arithmetic, by demo\""), "the tooltip names the provider: {html}");
@@ -263,7 +263,7 @@ async fn a_long_conversation_is_opened_with_its_newest_messages() {
     let (html, _) = render(&format!("/c/{LONG}"), Data::default()).await;
     assert_eq!(count(&html, "<article"), 2);
     assert!(html.contains("Show earlier messages") && html.contains("export this conversation"), "{html}");
-    assert!(html.contains("Total: 1,001,234 tokens in · 57 out"), "what came before is counted: {html}");
+    assert!(html.contains("Total: 1,001,234 tokens in · 57 out"), "earlier answers are counted: {html}");
     let (html, _) = render(&format!("/c/{KNOWN}"), Data::default()).await;
     assert!(!html.contains("Show earlier messages") && !html.contains("Total: "), "one answer says its own: {html}");
 }
@@ -362,11 +362,11 @@ async fn the_settings_have_an_address_and_the_files_that_they_begin_with() {
     let (html, _) = render("/settings", Data::default()).await;
     assert!(html.contains("<title>Settings · Tallybook</title>") && html.contains("setting-theme"), "{html}");
     assert!(html.contains("/pkg/1/split_others.wasm") && !html.contains("type=\"password\""), "{html}");
-    assert!(!html.contains("open-tools"), "there is no conversation that has tools: {html}");
+    assert!(!html.contains("open-tools"), "the tools button needs a conversation: {html}");
 }
 
 #[tokio::test]
-async fn missing_data_is_told_in_a_sentence() {
+async fn missing_data_is_reported_in_a_sentence() {
     let (html, status) = render(&format!("/c/{KNOWN}"), Data { away: true, ..Data::default() }).await;
     assert_eq!(status, 503);
     assert!(html.contains("role=\"alert\"") && html.contains("The database is away."), "{html}");

@@ -1,5 +1,5 @@
-//! One text of a tool call: its input, output or error. Where only its beginning came with the answer, the rest is loaded
-//! when the reader wants to see or copy it.
+//! A text of a tool call: its input, output or error. If only its beginning came with the answer, the rest is loaded
+//! when the user wants to see or copy it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     transcript::{Call, CallText, Extent},
 };
 
-/// Which text of a call.
+/// One of a call's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Proposed,
@@ -32,10 +32,10 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// All of them, in the order in which they are shown.
+    /// All texts, in the order in which they are shown.
     pub(crate) const ALL: [Self; 4] = [Self::Proposed, Self::Input, Self::Output, Self::Error];
 
-    /// That text of a call; `None` when there is none.
+    /// Returns this text of a call, if it has one.
     pub(crate) fn of(self, call: &Call) -> Option<&CallText> {
         match self {
             Self::Proposed => call.proposed.as_ref(),
@@ -45,7 +45,7 @@ impl Part {
         }
     }
 
-    /// Its name in ids of elements.
+    /// Returns its name in element IDs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Proposed => "proposed",
@@ -55,7 +55,7 @@ impl Part {
         }
     }
 
-    /// What stands above it.
+    /// Returns its heading.
     pub(crate) fn heading(self, call: Option<&Call>, text: Language) -> &'static str {
         match self {
             Self::Proposed => text.proposed_input(),
@@ -66,7 +66,7 @@ impl Part {
         }
     }
 
-    /// The text for reading, as far as it is here.
+    /// Returns the known text in readable form.
     fn readable(self, content: &str) -> String {
         match self {
             Self::Proposed | Self::Input => json::readable(content),
@@ -76,21 +76,21 @@ impl Part {
     }
 }
 
-/// One text of a call, under its heading.
+/// A text of a call, below its heading.
 #[component]
 pub(crate) fn CallPart(
     part: Part,
-    /// The id of its element.
+    /// ID of its element.
     id: String,
     call: Memo<Option<Arc<Call>>>,
     session: Option<Session>,
-    /// Set when the reader asks to see all of it at once.
+    /// Set when the user asks for the complete text.
     #[prop(default = RwSignal::new(false))]
     is_wanted: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
     let held = memo(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
-    // Whether the rest was asked for here: to see it, or to copy it.
+    // `true` once the rest was requested here, to see or to copy it.
     let is_asked_for = RwSignal::new(false);
     let load = move || {
         is_asked_for.set(true);
@@ -98,7 +98,7 @@ pub(crate) fn CallPart(
             session.load_call(call.id);
         }
     };
-    // How it stands is told where it was asked for, although a call is loaded with all its texts.
+    // The state is shown only where the rest was requested, although all texts of a call are loaded together.
     let loading = memo(move |_| {
         let id = call.with(|call| call.as_ref().map(|call| call.id));
         let asked_for = session.zip(id).filter(|_| is_asked_for.get());
@@ -107,13 +107,13 @@ pub(crate) fn CallPart(
     let place = NodeRef::<html::Div>::new();
     let is_whole = memo(move |_| held.with(|held| held.as_ref().is_some_and(CallText::is_whole)));
     effect(move || {
-        // Also after an attempt that failed: setting it again runs this again.
+        // After a failure, setting it again runs this again.
         if is_wanted.get() && !is_whole.get_untracked() {
             load();
         }
     });
     Effect::new(move |was_whole: Option<bool>| {
-        // The button that was pressed is gone; the next key should still find the text.
+        // The clicked button is removed, so the focus moves to the text.
         if was_whole == Some(false) && is_whole.get() && is_wanted.get_untracked() {
             in_next_frame(move || focus_if_lost(place));
         }
@@ -138,7 +138,7 @@ pub(crate) fn CallPart(
             class="tool-text"
             role="group"
             aria-labelledby=labelled_by
-            // Takes the focus when the button in it is gone.
+            // Takes the focus when the button in it is removed.
             tabindex="-1"
             node_ref=place
         >
@@ -159,10 +159,10 @@ fn focus_if_lost(place: NodeRef<html::Div>) {
     }
 }
 
-/// The button behind a beginning, and how it stands with the rest.
+/// The button that loads the rest of a text, and its state.
 #[component]
 fn LoadRest(
-    /// The size of the whole, where it is known.
+    /// Size of the whole text, if known.
     bytes: Option<i64>,
     loading: Memo<Loading>,
     show_all: impl Fn() + 'static,
@@ -177,13 +177,13 @@ fn LoadRest(
             loading_label=text.loading_rest()
             load=show_all
         />
-        // Spoken from here, since a button's inside is not heard when it changes.
+        // Announced from here, because screen readers do not announce changes inside a button.
         <span class="visually-hidden" role="status">{spoken}</span>
     }
     .into_any()
 }
 
-/// A text as it is laid out: all of it, or the part that was received.
+/// A text as it is rendered: all of it, or the known beginning.
 enum Content {
     Rows(Vec<json::Row>),
     NoArguments,
@@ -207,7 +207,7 @@ impl Content {
         Self::Whole(part.readable(&held.text))
     }
 
-    /// Returns `true` if a part of it shows its beginning first.
+    /// Returns `true` if a part of it is collapsed at first.
     fn is_long(&self) -> bool {
         match self {
             Self::Rows(rows) => rows.iter().any(|row| is_long(&row.value)),
@@ -231,7 +231,7 @@ impl Content {
     }
 }
 
-/// Returns `true` if parts of an input are folded until the reader asks for all of it.
+/// Returns `true` if parts of an input are collapsed until the user asks for all of it.
 pub(crate) fn is_folded_at_first(input: &CallText) -> bool {
     Content::of(Part::Input, input).is_long()
 }
@@ -259,7 +259,7 @@ fn rows_view(rows: Vec<json::Row>, is_wanted: RwSignal<bool>, text: Language) ->
     view! { <dl class="rows">{rows.collect_view()}</dl> }.into_any()
 }
 
-/// Tells one of several texts to be shown whole: when the reader asks for it, or for all of them.
+/// Returns a signal that expands one of several texts: by its own button, or by that for all of them.
 fn fold(is_wanted: RwSignal<bool>) -> RwSignal<bool> {
     let all = RwSignal::new(is_wanted.get_untracked());
     effect(move || {

@@ -1,4 +1,4 @@
-//! Hears the keys: each part of the page takes the commands that are its own. Also what every field asks of a key press.
+//! Keyboard commands: each part of the page handles its own. Also checks that every field needs for key presses.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -13,8 +13,8 @@ use crate::{
     reactive::effect,
 };
 
-/// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
-/// that ended it, and leaves only this.
+/// `keyCode` of a key press that an input method handles. Safari ends a composition before it reports the Enter that
+/// ended it, and only this value shows it.
 pub(crate) const HANDLED_BY_INPUT_METHOD: u32 = 229;
 
 /// Returns `true` if an input method handles this key press, so that the page must ignore it.
@@ -22,14 +22,14 @@ pub(crate) fn is_composing(event: &KeyboardEvent) -> bool {
     event.is_composing() || event.key_code() == HANDLED_BY_INPUT_METHOD
 }
 
-/// Returns `true` if this key press is an Escape that leaves something, and not one that only ends a composition.
+/// Returns `true` for an Escape that closes something, and does not only end a composition.
 pub(crate) fn escapes(event: &KeyboardEvent) -> bool {
     event.key() == "Escape" && !is_composing(event)
 }
 
-/// Calls `act` with each command until the component goes away; true means that it was taken.
+/// Calls `act` with each command until the component is unmounted. `act` returns `true` if it handled the command.
 pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
-    // Effects run in a browser alone.
+    // Effects run only in a browser.
     let act = StoredValue::new_local(act);
     effect(move || {
         let listener = window_event_listener(ev::keydown, move |event| {
@@ -44,7 +44,7 @@ pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
 }
 
 fn command_of(event: &KeyboardEvent) -> Option<Command> {
-    // What somebody took already, or an input method is at work on, asks for nothing more.
+    // Ignores keys that an element or an input method has already handled.
     if event.default_prevented() || is_composing(event) {
         return None;
     }

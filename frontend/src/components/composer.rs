@@ -1,4 +1,4 @@
-//! The message field: it grows with its text, sends on Enter, and has a button for Stop while a turn runs.
+//! The message field. It grows with its text, sends on Enter, and has a Stop button while a turn runs.
 
 use leptos::{
     ev::{self, ClipboardEvent, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
@@ -24,19 +24,19 @@ use crate::{
     session::{Phase, Place, Session},
 };
 
-/// Marks what stands below the field as long as it says what keys do.
+/// Attribute of the hint as long as it describes keys.
 pub(crate) const OF_KEYS: &str = "data-of-keys";
 
-/// The message field and its button.
+/// The message field and its buttons.
 #[component]
 pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
     let has_draft = memo(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
-    // The user opens a chat to write in it. The end of an answer leaves the focus where the user reads.
+    // The user opens a chat to write in it. At the end of an answer, the focus stays where the user reads.
     if !untrack(|| session.is_busy()) {
-        go_on_writing();
+        focus_composer();
     }
     take_drops(session);
     refuse_pasted_files(session);
@@ -44,7 +44,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
         () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
         () if session.place.with(|place| *place == Place::Deleted) => Hint::Obstacle(text.send_after_deletion()),
-        // Under a thumb the keyboard says what its key does.
+        // On-screen keyboards label the key with its action.
         () if !enter_sends() => Hint::Keys(""),
         () if session.is_busy() => Hint::Keys(text.composer_hint_busy()),
         () => Hint::Keys(text.composer_hint()),
@@ -57,13 +57,13 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
             on:submit=move |event: SubmitEvent| {
                 event.prevent_default();
                 send();
-                // The button that was pressed makes way.
+                // The clicked button is removed.
                 if let Some(field) = field.get_untracked().filter(|_| !is_touched()) {
                     let _ = field.focus();
                 }
             }
         >
-            // The field lies over a copy of its text, which gives both their height.
+            // The field is over a copy of its text, which sets their height.
             <div class="composer-field" data-text=move || session.draft.get()>
                 <textarea
                     id=COMPOSER_ID
@@ -76,7 +76,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     aria-describedby=COMPOSER_HINT_ID
                     placeholder=text.composer_placeholder()
                     node_ref=field
-                    // Without scripts nobody takes what is typed. With them one can write before the page is alive (`app`).
+                    // Without scripts, typed text is useless. With scripts, the user can type before the page is
+                    // interactive (`app`).
                     disabled=!browser::IS_HERE
                     prop:value=move || session.draft.get()
                     on:input:target=move |event| session.write(event.target().value())
@@ -95,7 +96,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}
                 </span>
                 <span class="composer-buttons">
-                    // While an answer is written, what is sent waits for its end.
+                    // While an answer is being written, messages are queued.
                     {move || (!session.is_busy() || has_draft.get()).then(|| view! { <SendButton session /> })}
                     {move || session.is_busy().then(|| view! { <StopButton session /> })}
                 </span>
@@ -105,15 +106,15 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// What stands below the field: why a message does not go, or what keys do.
+/// The line below the field: why a message cannot be sent, or what keys do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hint {
     Obstacle(&'static str),
     Keys(&'static str),
 }
 
-/// A text that is dropped on the page goes into the message field, where a field does not take it itself. A file would be opened in
-/// the page's place; the document keeps browsers from it (`app`), and here one is told why.
+/// Adds text that the user drops on the page to the message field. For a dropped file, shows a notice. The document
+/// keeps the browser from opening it (`app`).
 fn take_drops(session: Session) {
     let text = use_language();
     let take = move |event: &DragEvent| -> Option<()> {
@@ -148,7 +149,7 @@ fn take_drops(session: Session) {
     });
 }
 
-/// Says that a file cannot be attached when one is pasted that has no text beside it.
+/// Shows a notice if the user pastes a file without text.
 fn refuse_pasted_files(session: Session) {
     let text = use_language();
     effect(move || {
@@ -167,7 +168,7 @@ fn refuse_pasted_files(session: Session) {
 #[component]
 fn SendButton(session: Session) -> impl IntoView {
     let text = use_language();
-    // What keeps a message from being sent.
+    // The reasons why a message cannot be sent.
     let obstacle = memo(move |_| match session.place.get() {
         Place::Deleted => Some(text.send_after_deletion()),
         _ if session.is_leaving.get() => Some(text.send_while_deleting()),
@@ -202,7 +203,7 @@ fn StopButton(session: Session) -> impl IntoView {
             title=label
             disabled=move || !browser::IS_HERE || session.stopping.get()
             on:click=move |event: MouseEvent| {
-                // The second click of a double click on Send, whose place this took, is no wish to stop.
+                // The second click of a double click on Send must not stop the answer.
                 if event.detail() < 2 {
                     session.stop();
                     leave_button();
@@ -215,19 +216,19 @@ fn StopButton(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// Whether this key press sends: Enter where it does, without Shift, and not the one that ends an input method's composition.
+/// Returns `true` if a key press sends: Enter without Shift, unless it ends an input method's composition.
 pub(crate) fn sends(event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && enter_sends() && !event.shift_key() && !is_composing(event)
 }
 
-/// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.
+/// On-screen keyboards have no Shift+Enter, so there Enter inserts a line break. The server does not know the device.
 fn enter_sends() -> bool {
     !browser::IS_HERE || !is_touched()
 }
 
-/// Moves the focus to the message field by the next frame, unless something has it then: a user whose button is gone continues
-/// to write. On a touch screen that would bring up the keyboard.
-pub(crate) fn go_on_writing() {
+/// Focuses the message field in the next frame, unless another element has the focus then. Not on a touch screen, where
+/// it would open the keyboard.
+pub(crate) fn focus_composer() {
     in_next_frame(|| {
         if !is_touched() {
             browser::focus_if_free(COMPOSER_ID);
@@ -235,15 +236,16 @@ pub(crate) fn go_on_writing() {
     });
 }
 
-/// Moves the focus to the message field from a button that is about to go. On a touch screen that would bring up the keyboard.
+/// Focuses the message field after a button that is about to be removed. Not on a touch screen, where it would open the
+/// keyboard.
 pub(crate) fn leave_button() {
     if !is_touched() {
         browser::focus(COMPOSER_ID);
     }
 }
 
-/// Moves the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
-/// lost, or in the next frame, where the field was still out of reach or that of what was left.
+/// Focuses the message field of the opened chat, now or, if it does not exist yet, in the next frame. So no key press
+/// is lost.
 pub(crate) fn begin_to_write() {
     spawn_local(async {
         tick().await;
@@ -254,14 +256,14 @@ pub(crate) fn begin_to_write() {
     });
 }
 
-/// The same for who chose what to open, unless that was by finger, where it would bring up the keyboard.
+/// Does the same after a click, but not after a touch, where it would open the keyboard.
 pub(crate) fn begin_to_write_after_press() {
     if !is_touched() {
         begin_to_write();
     }
 }
 
-/// Whether one points by finger. What has no pointer at all has keys.
+/// Returns `true` if the main pointer is a finger. Devices without a pointer have keys.
 fn is_touched() -> bool {
     window().match_media("(pointer: coarse)").ok().flatten().is_some_and(|query| query.matches())
 }

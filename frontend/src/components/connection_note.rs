@@ -1,22 +1,23 @@
-//! Above the message field: that the page goes to a message, or is about to reconnect to an answer, and the way to do so at once.
+//! The note above the message field that the page is going to a message, or about to reconnect, with a button to do so
+//! now.
 
 use leptos::prelude::*;
 
 use crate::{
-    components::composer::go_on_writing,
+    components::composer::focus_composer,
     language::use_language,
     reactive::memo,
     session::{Phase, Session},
 };
 
-/// How the session is connected; nothing where that is as it should be.
+/// The state of the connection; empty if it works.
 pub(crate) fn connection_note(session: Session) -> AnyView {
     let text = use_language();
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
         Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
     };
-    // Each second of the countdown is seen, and not heard.
+    // The countdown is visible, but not announced.
     let is_reconnecting = memo(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
     view! {
         <div class="connection">
@@ -32,7 +33,7 @@ pub(crate) fn connection_note(session: Session) -> AnyView {
                     data-testid="retry-now"
                     on:click=move |_| {
                         session.retry();
-                        go_on_writing();
+                        focus_composer();
                     }
                 >
                     {text.retry_now()}

@@ -1,5 +1,5 @@
-//! A call that waits for a person's decision: who asks for what, why that is risky, what can be done about it. It stands
-//! below the call's line and in no fold. Keys take its numbered choices while the focus is in it.
+//! The card of a call that waits for approval: the tool, its arguments, the risk, and the choices. It is below the
+//! call's line and never collapsed. Keys make its numbered choices while the focus is in it.
 
 mod card;
 mod choices;
@@ -29,7 +29,7 @@ use crate::{
     transcript::{Call, Entry},
 };
 
-/// The card of a call, as long as that waits.
+/// The card of a call, as long as the call waits.
 #[component]
 pub(crate) fn ConsentCard(
     id: ToolCallId,
@@ -67,7 +67,7 @@ pub(crate) fn ConsentCard(
 impl Card {
     fn view(self) -> AnyView {
         let Self { id, call, session, is_early, text, .. } = self;
-        // Effects run in a browser alone.
+        // Effects run only in a browser.
         effect(move || session.tools.load_once());
         effect(move || {
             if self.is_first.get() && self.is_ready.get() {
@@ -82,7 +82,7 @@ impl Card {
             });
         });
         effect(move || {
-            // What was written for a call that can no longer run goes where the rest does that was being written.
+            // The reason that was typed for a call that can no longer run moves to the message field.
             if session.place.with(|place| *place == Place::Deleted)
                 && let Some(written) = self.edited.get_untracked().filter(|written| *written != self.proposed())
             {
@@ -93,7 +93,7 @@ impl Card {
         });
         on_cleanup(move || {
             session.seen_calls.try_update(|calls| calls.retain(|call| *call != id));
-            // Decided on, and not just left.
+            // The call was decided, and the user did not just leave.
             if call.try_with_untracked(|call| call.as_ref().is_some_and(|call| !call.awaits_decision())) == Some(true) {
                 keep_reason(id, "");
                 keep_input(id, "");
@@ -119,7 +119,7 @@ impl Card {
                 role="group"
                 id=card_id(id)
                 data-testid="consent"
-                // Takes the focus when one comes here from the message field.
+                // Takes the focus from the message field.
                 tabindex="-1"
                 aria-labelledby=labelled_by
             >

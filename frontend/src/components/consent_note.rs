@@ -1,4 +1,5 @@
-//! Above the message field: that calls wait for a decision, the way to them, and a word for all of them at once.
+//! The note above the message field that calls wait for approval. It leads to them, and decides on all of them
+//! together.
 
 use leptos::prelude::*;
 use tallybook_protocol::{CallDecision, Decision, ToolCallId};
@@ -13,13 +14,13 @@ use crate::{
     transcript::Entry,
 };
 
-/// The note's element.
+/// ID of the note.
 const NOTE_ID: &str = "consent-note";
 
-/// The calls that wait for a decision while nothing else goes on.
+/// Returns the calls that wait for approval while no turn runs.
 pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
     memo(move |_| {
-        // Asked first, so that an answer under way is not looked through at each word.
+        // Checked first, so that an answer that is being written is not searched for each change.
         if session.phase.get() != Phase::Awaiting {
             return Vec::new();
         }
@@ -27,23 +28,23 @@ pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
     })
 }
 
-/// Moves the focus to the first call that waits, where keys decide.
+/// Focuses the first call that waits, where keys decide.
 pub(crate) fn go_to_first(waiting: Memo<Vec<ToolCallId>>) {
     if let Some(first) = waiting.with_untracked(|waiting| waiting.first().copied()) {
         browser::focus(&card_id(first));
     }
 }
 
-/// What waits; nothing where nothing does.
+/// The note; empty if no call waits.
 #[component]
 pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> impl IntoView {
     let text = use_language();
-    // What the server wrote stays until it is known here.
+    // The server-rendered note stays until the browser knows the calls.
     let drawn = browser::drawn_by_server(NOTE_ID).map(|note| note.inner_html());
     let drawn = move || drawn.clone().filter(|_| session.is_loading());
     let count = memo(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_need_approval(count));
-    // What is allowed is what was read: no call with input that was not in sight, or that is being edited.
+    // Only calls can be approved whose input was visible and is not being edited.
     let is_unseen = memo(move |_| {
         session.seen_calls.with(|seen| waiting.with(|waiting| waiting.iter().any(|id| !seen.contains(id))))
     });
@@ -65,7 +66,7 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
                     class="button small"
                     data-testid=name
                     disabled=!browser::IS_HERE
-                    // Still found by the keyboard, so that the reason is too.
+                    // Still focusable, so that a screen reader can reach the reason.
                     aria-disabled=move || why_not.get().map(|_| "true")
                     aria-description=move || why_not.get()
                     title=move || why_not.get()

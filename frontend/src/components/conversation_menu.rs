@@ -1,6 +1,5 @@
-//! What can be done with a conversation, as a menu: that of the open one below its title, and that of the list, which serves
-//! all its rows. The menu is the browser's own popover, so it closes by itself, and files are had from it before the page is
-//! alive.
+//! The menus of a conversation: that of the open one below its title, and that of the list, which all rows share. A
+//! menu is a native popover, so the browser closes it, and its downloads work before the page is interactive.
 
 use leptos::prelude::*;
 use tallybook_nodes::bounded;
@@ -28,13 +27,13 @@ pub(crate) const ROW_MENU: &str = "row-menu";
 #[component]
 pub(crate) fn ConversationMenu(
     uuid: Uuid,
-    /// Its title, as it changes.
+    /// The title.
     title: Signal<Option<String>>,
     list: ConversationList,
-    /// Finds something in it.
+    /// Opens the find bar.
     find: Callback<()>,
     share: Callback<()>,
-    /// Shows what models used up for it.
+    /// Shows the usage of the conversation.
     usage: Callback<()>,
     rename: Callback<()>,
 ) -> impl IntoView {
@@ -59,7 +58,7 @@ pub(crate) fn ConversationMenu(
     .into_any()
 }
 
-/// The menu of the list, for the row whose button was pressed.
+/// The menu of the list, for the row whose button was clicked.
 #[component]
 pub(crate) fn RowMenu(list: ConversationList, menu: RwSignal<Option<Uuid>>) -> impl IntoView {
     let rename = Callback::new(move |()| list.renaming.set(menu.get_untracked()));
@@ -70,15 +69,15 @@ pub(crate) fn RowMenu(list: ConversationList, menu: RwSignal<Option<Uuid>>) -> i
     }
 }
 
-/// One of the menus.
+/// A menu.
 #[derive(Clone, Copy)]
 struct Menu {
     id: &'static str,
-    /// What its entries are called begins with this.
+    /// Prefix of the test IDs of its items.
     prefix: &'static str,
 }
 
-/// `open` finds something in the open conversation, shares it, and shows what models used up for it.
+/// Renders the items. `open` has the actions for the open conversation: find, share, and usage.
 fn items(
     menu: Menu,
     uuid: Uuid,
@@ -88,7 +87,7 @@ fn items(
 ) -> AnyView {
     let text = use_language();
     let flags = memo(move |_| list.find(uuid).map_or((false, false), |item| (item.pinned, item.archived)));
-    // The button stays the same whatever it says: one that is replaced while it is pressed would not close the menu.
+    // The button stays the same element: if it were replaced while it is pressed, it could not close the menu.
     let act = move |icon: Icon, name: &'static str, label: Signal<&'static str>, run: Callback<()>| {
         view! {
             <button
@@ -99,7 +98,7 @@ fn items(
                 popovertarget=menu.id
                 popovertargetaction="hide"
                 disabled=!browser::IS_HERE
-                // What is put away is at hand nowhere.
+                // Archived conversations cannot be pinned.
                 hidden=move || name == "pin" && flags.get().1
                 on:click=move |_| run.run(())
             >
@@ -111,7 +110,7 @@ fn items(
     };
     let file = |format: &'static str, label: &'static str| {
         let name = if menu.id == ROW_MENU { format!("row-{format}") } else { format.to_owned() };
-        // The server gives the file its name.
+        // The server names the file.
         view! {
             <a class="button quiet" href=api::export_url(uuid, format) download="" data-testid=name>
                 <Draw icon=Icon::Download />

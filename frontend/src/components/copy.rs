@@ -1,5 +1,5 @@
-//! Copying, and what else is done with code and tables. In Markdown their buttons are plain nodes, heard by one listener
-//! above all messages; elsewhere a [`CopyButton`] knows what it copies, and has it loaded first where it is not here.
+//! Copying, and other actions for code and tables. Their buttons in Markdown are plain nodes with one listener above
+//! all messages. Elsewhere, a [`CopyButton`] has the text, or loads it first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use web_sys::{Element, Node};
 
 use crate::{browser, export, language::use_language, reactive::effect, session::Loading};
 
-/// How long a button says that it did it.
+/// Time for which a button shows that it has copied.
 const TOLD_FOR: Duration = Duration::from_secs(2);
 
-/// Does what the button says that was clicked beside code or below a table, if it was one.
+/// Performs the action of a clicked button beside code or below a table.
 pub(crate) fn on_click(event: &MouseEvent) {
     let Some(button) = clicked(event) else { return };
     let classes = button.class_list();
@@ -26,25 +26,25 @@ pub(crate) fn on_click(event: &MouseEvent) {
             browser::save_text(&export::file_name(&language_of(&button)), &code);
         }
     } else if let Ok(Some(code)) = button.closest(".code")
-        // The style does the rest.
+        // The style shows it.
         && let Ok(is_wrapped) = code.toggle_attribute("data-wrap")
     {
         let _ = button.set_attribute("aria-pressed", if is_wrapped { "true" } else { "false" });
     }
 }
 
-/// Copies a text, all of it, however much of it is shown.
+/// Copies a text in full, however much of it is shown.
 #[component]
 pub(crate) fn CopyButton(
-    /// The text; `None` while it is not here whole.
+    /// The text; `None` until it is known in full.
     content: impl Fn() -> Option<Arc<str>> + Copy + Send + Sync + 'static,
-    /// Has it loaded.
+    /// Loads the text.
     load: impl Fn() + 'static,
-    /// How it stands with that.
+    /// The state of loading it.
     loading: Memo<Loading>,
 ) -> impl IntoView {
     let text = use_language();
-    // The button that was pressed before the text was here.
+    // `true` if the button was clicked before the text was known.
     let waiting = StoredValue::new(None::<SendWrapper<Element>>);
     effect(move || {
         let is_loading = loading.get() == Loading::Running;
@@ -78,9 +78,9 @@ pub(crate) fn CopyButton(
 
 fn copy(button: Element, content: Arc<str>) {
     spawn_local(async move {
-        // Some browsers copy only right after a press, and the text may have come later.
+        // Some browsers copy only right after a click, and the text may have arrived later.
         let told = if browser::copy(&content).await.is_ok() { "data-copied" } else { "data-copy-failed" };
-        // A button that is gone by now needs no label.
+        // A removed button needs no label.
         let _ = button.set_attribute(told, "");
         browser::sleep(TOLD_FOR).await;
         let _ = button.remove_attribute(told);
@@ -98,7 +98,7 @@ fn language_of(button: &Element) -> String {
     language.and_then(|language| language.text_content()).unwrap_or_default()
 }
 
-/// The table above the button.
+/// Returns the table above the button.
 fn csv_of(button: &Element) -> Option<String> {
     let rows = button.closest(".table-block").ok()??.query_selector_all("tr").ok()?;
     let rows = (0..rows.length()).filter_map(|at| {
@@ -109,8 +109,7 @@ fn csv_of(button: &Element) -> Option<String> {
     Some(export::csv(&rows.collect::<Vec<Vec<String>>>()))
 }
 
-/// Returns what a cell says in its source: formulas as TeX rather than as what is drawn of them, lines as lines, and no
-/// marks of footnotes.
+/// Returns the source of a cell: formulas as TeX, line breaks as such, and no footnote marks.
 fn cell_source(cell: &Node) -> Option<String> {
     let copy: Element = cell.clone_node_with_deep(true).ok()?.dyn_into().ok()?;
     let parts = copy.query_selector_all(".math, .footnote-ref, br").ok()?;
@@ -121,7 +120,7 @@ fn cell_source(cell: &Node) -> Option<String> {
             None if part.tag_name() == "BR" => "\n".to_owned(),
             None => String::new(),
         };
-        // A text in place of the element: `br` itself can hold none.
+        // Replaces the element, because `br` cannot contain text.
         let _ = part.replace_with_with_str_1(&source);
     }
     copy.text_content()

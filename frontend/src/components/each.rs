@@ -1,5 +1,5 @@
-//! A list whose lines keep their place in the page: `Each` is used as Leptos' `For`, which it is behind one type. `For` is
-//! compiled anew for each list, and it is large.
+//! A keyed list. `Each` works like Leptos' `For`, behind one type: `For` is large, and would be compiled again for each
+//! list.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
@@ -8,20 +8,20 @@ use std::{
 
 use leptos::prelude::*;
 
-/// A line that is drawn if it is new.
+/// Renders a line if it is new.
 struct Line {
     key: u64,
     draw: Box<dyn FnOnce() -> AnyView + Send>,
 }
 
-/// One child for each item; a child stays as it is while there is an item with its key.
+/// Renders one child for each item. A child stays as long as there is an item with its key.
 #[component]
 pub(crate) fn Each<T, I, K, V>(
-    /// The items, read again when what they are made of changes.
+    /// The items, read again when their signals change.
     each: impl Fn() -> I + Send + 'static,
-    /// What makes an item the same one.
+    /// Returns the key of an item.
     key: impl Fn(&T) -> K + Send + 'static,
-    /// Draws an item.
+    /// Renders an item.
     children: impl Fn(T) -> V + Send + Sync + 'static,
 ) -> impl IntoView
 where
@@ -46,7 +46,7 @@ fn list(lines: Box<dyn Fn() -> Vec<Line> + Send>) -> AnyView {
     view! { <For each=lines key=|line| line.key children=|line: Line| (line.draw)() /> }.into_any()
 }
 
-/// Of 64 bits, so that two lines of one list are never taken for each other.
+/// Hashes a key to 64 bits, so that two lines of a list practically never collide.
 fn hash_of(key: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);

@@ -1,11 +1,11 @@
-//! What stands above the first message that is here, while there are others before it. They are loaded as the reader
-//! comes near; the button is for whoever does not scroll, and for another attempt.
+//! The line above the first loaded message while there are earlier ones. They load when the user scrolls near. The
+//! button is for users who do not scroll, and retries.
 
 use leptos::prelude::*;
 
 use crate::{components::load_button::LoadButton, language::use_language, session::Session};
 
-/// The way to earlier messages.
+/// The button that loads earlier messages.
 #[component]
 pub(crate) fn EarlierMessages(session: Session) -> impl IntoView {
     let text = use_language();

@@ -12,7 +12,7 @@ use crate::{
     browser,
     components::{
         commands::escapes,
-        composer::{go_on_writing, sends},
+        composer::{focus_composer, sends},
     },
     in_turn::in_next_frame,
     language::use_language,
@@ -45,7 +45,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
         _ => Some(text.wait_for_answer()),
     });
     // Sent or left, the field is gone; what one types next is not to be lost.
-    on_cleanup(go_on_writing);
+    on_cleanup(focus_composer);
     let send = move || session.edit(id, draft.get_untracked());
     let cancel = move || {
         session.begin_edit(None);

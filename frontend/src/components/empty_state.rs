@@ -1,4 +1,4 @@
-//! What a new chat shows before its first message.
+//! The content of a new chat before its first message.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::{
     session::Session,
 };
 
-/// A greeting, questions to begin with, and the tools that there are.
+/// A greeting, example questions, and the available tools.
 #[component]
 pub(crate) fn EmptyState(session: Session) -> impl IntoView {
     let text = use_language();
@@ -56,7 +56,7 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// The first tools by name, and a button that opens the list of all. Pressing a name shows what the tool does.
+/// The first tools by name, and a button that opens the list of all. Clicking a name shows the tool's description.
 #[component]
 fn ToolsAtHand(offer: Offer) -> impl IntoView {
     let text = use_language();

@@ -1,4 +1,4 @@
-//! What was done for an answer and why, in a few lines: asked for by a button under it, and shown there.
+//! The explanation of an answer in a few lines, requested with a button below the answer.
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::MessageId;
@@ -9,18 +9,18 @@ use crate::{
     session::{Place, Session},
 };
 
-/// How far it is.
+/// The state of an explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Explanation {
-    /// It is asked for.
+    /// It is being requested.
     Asked,
     /// The lines.
     Lines(Vec<String>),
-    /// Why there is none, for the reader.
+    /// The reason why there is none.
     Failed(String),
 }
 
-/// Asks the server for the explanation of an answer.
+/// Requests the explanation of an answer.
 pub(crate) fn ask(session: Session, id: MessageId, explanation: RwSignal<Option<Explanation>>, text: Language) {
     let Place::Open(uuid) = session.place.get_untracked() else { return };
     if explanation.with_untracked(|held| *held == Some(Explanation::Asked)) {
@@ -32,12 +32,12 @@ pub(crate) fn ask(session: Session, id: MessageId, explanation: RwSignal<Option<
             Ok(lines) => Explanation::Lines(lines),
             Err(error) => Explanation::Failed(error.message(text)),
         };
-        // The message may be gone by now.
+        // The message may be unmounted by now.
         explanation.try_set(Some(answered));
     });
 }
 
-/// What came of it.
+/// Renders an explanation.
 #[component]
 pub(crate) fn ExplanationNote(explanation: RwSignal<Option<Explanation>>) -> impl IntoView {
     let text = use_language();

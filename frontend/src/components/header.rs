@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        composer::go_on_writing,
+        composer::focus_composer,
         conversation_menu::ConversationMenu,
         icon::{Draw, Icon},
         ids::{HEADER_ID, SIDEBAR_ID},
@@ -69,7 +69,7 @@ pub(crate) fn Header(
                 if let Some(new) = new {
                     list.rename(uuid, new);
                 }
-                go_on_writing();
+                focus_composer();
             });
             let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
             view! { <div class="header-rename">{field}</div> }.into_any()

@@ -1,5 +1,5 @@
-//! The sheet that lists the keys, with the choices that belong to them. A modal `<dialog>`: the browser keeps the focus in it, closes it with Esc, and gives the
-//! focus back.
+//! The sheet with the keyboard shortcuts and their settings. It is a modal `<dialog>`: the browser keeps the focus in
+//! it, closes it with Escape, and returns the focus.
 
 use leptos::{html, prelude::*};
 
@@ -12,15 +12,15 @@ use crate::{
     reactive::effect,
 };
 
-/// Whether the help sheet is to be seen.
+/// `true` while the help sheet is open.
 pub(crate) type HelpSheet = RwSignal<bool>;
 
-/// Opens the sheet, or closes it when it is open.
+/// Opens or closes the sheet.
 pub(crate) fn toggle(sheet: HelpSheet) {
     sheet.update(|open| *open = !*open);
 }
 
-/// The list of the keys, out of sight while it is not open.
+/// The list of shortcuts, hidden until the sheet is opened.
 #[component]
 pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
@@ -28,7 +28,7 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
     effect(move || {
         if let Some(dialog) = place.get() {
             if sheet.get() {
-                // It fails only where it is open already.
+                // Fails only if it is already open.
                 let _ = dialog.show_modal();
             } else {
                 dialog.close();

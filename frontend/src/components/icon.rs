@@ -1,8 +1,8 @@
-//! The icons, drawn by ourselves as strokes on a 16 × 16 grid. All are decoration: the words are elsewhere.
+//! The icons: strokes on a 16 × 16 grid, drawn for this project. All are decorative, with a text elsewhere.
 
 use leptos::prelude::*;
 
-/// What an icon shows.
+/// An icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Icon {
     Check,
@@ -81,10 +81,10 @@ impl Icon {
     }
 }
 
-/// Draws one icon in the colour of the text around it.
+/// Renders an icon in the color of the surrounding text.
 #[component]
 pub(crate) fn Draw(
-    /// Which one.
+    /// The icon.
     icon: Icon,
 ) -> impl IntoView {
     view! {

@@ -1,21 +1,21 @@
-//! The ids of elements that others give the focus to.
+//! IDs of elements that other parts of the page focus or refer to.
 
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
-/// The button that closes a sidebar which lies over the page.
+/// The button that closes a sidebar drawer.
 pub(crate) const CLOSE_ID: &str = "close-sidebar";
 
 /// The message field.
 pub(crate) const COMPOSER_ID: &str = "composer";
 
-/// What stands below it of what its keys do.
+/// The hint below the message field.
 pub(crate) const COMPOSER_HINT_ID: &str = "composer-hint";
 
 /// The list of conversations.
 pub(crate) const SIDEBAR_ID: &str = "sidebar";
 
-/// What stands above a conversation.
+/// The header.
 pub(crate) const HEADER_ID: &str = "header";
 
 /// The search field.
@@ -26,12 +26,12 @@ pub(crate) fn link_id(conversation: Uuid) -> String {
     format!("conversation-{conversation}")
 }
 
-/// The box that chooses a conversation among several.
+/// The checkbox that selects a conversation.
 pub(crate) fn choice_id(conversation: Uuid) -> String {
     format!("choose-{conversation}")
 }
 
-/// The card of a call that waits for a decision.
+/// The card of a call that waits for approval.
 pub(crate) fn card_id(id: ToolCallId) -> String {
     format!("consent-{id}")
 }

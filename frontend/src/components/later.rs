@@ -1,8 +1,8 @@
-//! Lazy parts of the page: messages, and parts that few visits use. The code of each kind is in a file of its own. The file with
-//! messages loads when the user begins to write, the other one when one of its parts is used. A part that is used before its
-//! file has loaded appears when it has. If the file fails to load, the page says so and retries.
+//! Lazy parts of the page: messages, and parts that few visits use. Each kind has a WASM chunk of its own. The chunk
+//! with messages loads when the user starts to write, the other one when one of its parts is used. A part appears once
+//! its chunk has loaded. If a chunk fails to load, the page says so and retries.
 //!
-//! What a new chat draws at once, or has to hear the next key, is in the page's first file.
+//! The main module has everything that a new chat shows at once, or needs for the next key press.
 
 use std::time::Duration;
 
@@ -52,10 +52,10 @@ use crate::{
     start::{Content, Sent},
 };
 
-/// How often a file is asked for while it is wanted, with pauses of 2, 4, 8 … seconds between.
+/// Number of attempts to load a chunk while it is needed, with pauses of 2, 4, 8 … seconds between.
 const ATTEMPTS: u32 = 6;
 
-/// A part, with what it is drawn from.
+/// A part, with its data.
 pub(crate) enum Part {
     Messages { session: Session, ids: Memo<Vec<MessageId>> },
     Other(Other),
@@ -116,7 +116,7 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
     })
 }
 
-/// How it stands with the files.
+/// The chunks, and whether they are loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Later {
     messages: File,
@@ -124,7 +124,7 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// The page begins with `content`.
+    /// Creates the state for a page that starts with `content`.
     pub(crate) fn new(content: &Content) -> Self {
         Self {
             messages: File::new(MESSAGES, matches!(content, Content::Conversation(Sent::Read(_)))),
@@ -132,20 +132,19 @@ impl Later {
         }
     }
 
-    /// Provides the files to the whole page. Loads the one with messages when the user begins to write: a message is going to be
-    /// shown.
+    /// Provides the chunks to the page. Loads the one with messages when the user starts to write.
     pub(crate) fn provide(self) {
         provide_context(self);
         effect(move || browser::at_first_key(move || self.messages.fetch()));
     }
 
-    /// Reads the conversation that the server has sent, as soon as the code for that is here. The receiver ends without a value
-    /// if the conversation cannot be read.
+    /// Parses the conversation in the document once the code for that has loaded. The receiver ends without a value if
+    /// the conversation cannot be parsed.
     pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
         let File { load: file, is_here, is_coming, .. } = self.messages;
         is_coming.set_value(true);
-        // What the server drew of them stands there from then on.
+        // The server-rendered messages are used from then on.
         let placed = in_place();
         spawn_local(async move {
             let (came, ()) = join(load(file, || true), placed).await;
@@ -169,14 +168,14 @@ impl Later {
     }
 }
 
-/// Whether what draws messages is here, tracked: until then there is nothing to scroll in, whatever is known of them.
+/// Tracks whether messages can be rendered. Until then, nothing can be scrolled.
 pub(crate) fn track_messages() {
     if let Some(Later { messages, .. }) = use_context() {
         messages.is_here.track();
     }
 }
 
-/// Loads a file and how it looks, and says whether both came.
+/// Loads a chunk with its style, and returns `true` if both succeeded.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 
 const MESSAGES: Load = || {
@@ -191,7 +190,7 @@ async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
     is_here && is_styled
 }
 
-/// Loads the code without which nothing of the page at `address` is alive. What the server drew of it stands there meanwhile.
+/// Loads the code that the page at `address` needs to be interactive. The server-rendered page stays meanwhile.
 #[cfg(feature = "browser")]
 pub(crate) async fn load_first(address: Address) -> bool {
     match address {
@@ -200,7 +199,7 @@ pub(crate) async fn load_first(address: Address) -> bool {
     }
 }
 
-/// Asks for a file until it comes. Where that takes long and it is wanted, the page says so.
+/// Loads a chunk, with retries. If that takes long and the chunk is needed, the page says so.
 async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
     for attempt in 1..=ATTEMPTS {
         if load().await {
@@ -216,7 +215,7 @@ async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
     false
 }
 
-/// One of the files.
+/// A chunk.
 #[derive(Clone, Copy)]
 struct File {
     load: Load,
@@ -231,7 +230,7 @@ impl File {
         Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
     }
 
-    /// Asks for it, unless it is here or on its way.
+    /// Loads the chunk, unless it is loaded or being loaded.
     fn fetch(self) {
         if self.is_here.get_untracked() || self.is_coming.get_value() {
             return;
@@ -245,7 +244,7 @@ impl File {
     }
 }
 
-/// A part, as long as there is something to draw it from.
+/// Renders a part as long as it has data.
 pub(crate) fn later<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
     draw_when_here(Box::new(move || part().map(Into::into)))
 }
@@ -254,7 +253,7 @@ fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
     let later = use_context::<Later>();
     let content = move || {
         let part = part()?;
-        // The server has all of the program.
+        // The server has all code.
         if browser::IS_HERE {
             let file = later?.file_of(&part);
             if !file.is_here.get() {

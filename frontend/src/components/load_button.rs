@@ -1,18 +1,18 @@
-//! The button that loads something more, and tries again when that failed. How it stands with it is told in its place.
+//! A button that loads more, and retries after a failure. It shows the state of loading.
 
 use leptos::prelude::*;
 
 use crate::{language::use_language, reactive::memo, session::Loading};
 
-/// A small button.
+/// A small button that loads something.
 #[component]
 pub(crate) fn LoadButton(
-    /// What tests and scripts know it by.
+    /// The test ID.
     name: &'static str,
     loading: Signal<Loading>,
-    /// What it says while nothing is on its way.
+    /// The label while nothing is being loaded.
     label: String,
-    /// What it says while something is.
+    /// The label while something is being loaded.
     loading_label: &'static str,
     load: impl Fn() + 'static,
 ) -> impl IntoView {
@@ -35,7 +35,7 @@ pub(crate) fn LoadButton(
             type="button"
             class="button small"
             data-testid=name
-            // Not disabled: that would take the focus away.
+            // Not disabled, because that would remove the focus.
             aria-disabled=move || is_loading.get().then_some("true")
             on:click=move |_| load()
         >

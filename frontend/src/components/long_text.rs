@@ -1,5 +1,4 @@
-//! A text whose length nobody promised: its beginning, and the rest when asked for. However long it is, no more of it is
-//! laid out than what is in sight.
+//! A text of any length: its beginning, and the rest on demand. Only its visible part is laid out.
 
 use leptos::{html, prelude::*};
 
@@ -11,24 +10,24 @@ use crate::{
     language::{Language, use_language},
 };
 
-/// Longer texts show their beginning first.
+/// Minimum length of texts that are collapsed at first.
 const LONG_TEXT_CHARS: usize = 4000;
-/// What is no longer than this never scrolls inside itself.
+/// Maximum length of texts that never scroll within their element.
 const SHORT_TEXT_BYTES: usize = 400;
 const SHORT_TEXT_LINES: usize = 12;
-/// Longer texts are laid out block by block, as they come into sight.
+/// Minimum length of texts that are laid out block by block when they become visible.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Returns `true` if a text shows its beginning first.
+/// Returns `true` if a text is collapsed at first.
 pub(crate) fn is_long(content: &str) -> bool {
     format::beginning(content, LONG_TEXT_CHARS).1
 }
 
-/// A text that is here whole.
+/// A text that is known in full.
 #[component]
 pub(crate) fn LongText(
     content: String,
-    /// Set when the reader asks for all of it: here, or where the signal comes from.
+    /// Set when the user asks for all of it, here or elsewhere.
     all: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
@@ -41,7 +40,7 @@ pub(crate) fn LongText(
     let place = NodeRef::<html::Pre>::new();
     let show_all = move |_| {
         all.set(true);
-        // The button is gone; the next key should still find the text.
+        // The button is removed, so the focus moves to the text.
         in_next_frame(move || {
             if let Some(place) = place.try_get_untracked().flatten() {
                 browser::focus_in_place(&place);
@@ -59,14 +58,14 @@ pub(crate) fn LongText(
     .into_any()
 }
 
-/// The beginning of a text, when the rest is not here.
+/// The beginning of a text whose rest is not known.
 pub(crate) fn beginning_view(content: &str, text: Language) -> AnyView {
     let (start, _) = format::beginning(content, LONG_TEXT_CHARS);
     (!start.is_empty()).then(|| text_view(start, NodeRef::new(), text)).into_any()
 }
 
 fn text_view(content: &str, place: NodeRef<html::Pre>, text: Language) -> AnyView {
-    // What may scroll must be reachable with the keyboard.
+    // An element that may scroll must be focusable.
     let is_tall = content.len() > SHORT_TEXT_BYTES || content.lines().count() > SHORT_TEXT_LINES;
     let tabindex = is_tall.then_some("0");
     if content.len() <= BLOCK_BYTES {

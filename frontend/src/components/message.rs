@@ -44,7 +44,7 @@ pub(crate) struct MessageView(Arc<Parts>);
 /// Parts of a message of the page.
 pub(crate) struct Parts {
     state: MessageState,
-    /// What the model of the newest answer received of the conversation.
+    /// The part of the conversation that the model of the newest answer received.
     context: Option<Memo<Option<ContextTruncation>>>,
     way_on: Memo<Option<WayOn>>,
     is_edited: Memo<bool>,
@@ -68,7 +68,7 @@ impl Deref for MessageView {
 /// A message in the document.
 struct Placed {
     article: Element,
-    /// What is drawn of it; `None` for HTML of the server that was not adopted yet.
+    /// The rendered nodes; `None` for server-rendered HTML that was not adopted yet.
     drawn: Option<Drawn>,
     last: Option<(Arc<Entry>, Live)>,
     clocks: Clocks,
@@ -81,7 +81,7 @@ struct Placed {
 struct DrawnProse {
     text: String,
     is_complete: bool,
-    /// What draws it while it grows; `None` once it is complete.
+    /// The renderer while it grows; `None` once it is complete.
     drawing: Option<Drawing>,
 }
 

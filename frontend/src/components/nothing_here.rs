@@ -1,13 +1,13 @@
-//! What the page shows instead of content: nothing is there, or it could not be loaded.
+//! Content for conversations that do not exist or could not be loaded.
 
 use leptos::prelude::*;
 
 use crate::language::use_language;
 
-/// There is nothing at this address.
+/// Says that the address does not exist.
 #[component]
 pub(crate) fn NothingHere(
-    /// What is missing.
+    /// The missing thing.
     message: &'static str,
 ) -> impl IntoView {
     let text = use_language();
@@ -20,12 +20,12 @@ pub(crate) fn NothingHere(
     }
 }
 
-/// The data could not be had. The link asks for it again, also where there is no JavaScript.
+/// Says that loading failed. The link reloads, also without JavaScript.
 #[component]
 pub(crate) fn LoadFailed(
-    /// What went wrong and what to do.
+    /// The problem, and how to solve it.
     message: String,
-    /// Asks for it again without loading the page anew.
+    /// Loads again without reloading the page.
     retry: impl Fn() + 'static,
 ) -> impl IntoView {
     let text = use_language();

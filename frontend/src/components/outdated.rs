@@ -1,11 +1,11 @@
-//! Says that the server has another version of the page by now. What this one has not yet loaded of its own it can no
-//! longer have.
+//! The notice that the server has another version of the page. Lazy parts of the old version that are not loaded yet
+//! are no longer available.
 
 use leptos::prelude::*;
 
 use crate::{browser, feed::Feed, language::use_language};
 
-/// The line under the bar; nothing while the page is the server's own.
+/// The line below the header; empty while the versions are the same.
 #[component]
 pub(crate) fn Outdated(feed: Feed) -> impl IntoView {
     let text = use_language();

@@ -1,28 +1,28 @@
-//! The command palette: a field above what can be chosen, in a modal `<dialog>`, which keeps the focus and gives it back. The
-//! focus stays in the field; which option is chosen is told by `aria-activedescendant`. The field is there with the page, so
-//! that no key is lost; the options are in `palette_options`, and take the keys that were meant for them once they are here.
+//! The command palette: a field above options, in a modal `<dialog>`, which keeps the focus and returns it. The focus
+//! stays in the field, and `aria-activedescendant` marks the chosen option. The field is in the main module, so that no
+//! key press is lost. The options (`palette_options`) are lazy, and handle earlier key presses once they have loaded.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use crate::{components::commands::is_composing, keys::shortcut_key, language::use_language, palette::Situation};
 
-/// The palette, to open it by.
+/// The palette's state.
 #[derive(Clone, Copy)]
 pub(crate) struct Palette {
     dialog: NodeRef<html::Dialog>,
-    /// What was the case when it was opened; nothing while it is closed.
+    /// The situation when it was opened; `None` while it is closed.
     pub(crate) situation: RwSignal<Option<Situation>>,
-    /// What is in the field.
+    /// The text of the field.
     pub(crate) query: RwSignal<String>,
-    /// The option that is chosen.
+    /// Index of the chosen option.
     pub(crate) chosen: RwSignal<usize>,
-    /// How many there are.
+    /// Number of options.
     pub(crate) count: RwSignal<usize>,
-    /// Keys that the options have not taken yet.
+    /// Key presses that the options have not handled yet.
     pub(crate) keys: RwSignal<Vec<Key>>,
 }
 
-/// A key that goes through the options.
+/// A key that moves through the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Down,
@@ -44,13 +44,13 @@ impl Palette {
         }
     }
 
-    /// Opens it. The field has the focus before the next key comes.
+    /// Opens the palette. The field has the focus before the next key press.
     pub(crate) fn open(self, situation: Situation) {
         let Some(dialog) = self.dialog.get_untracked().filter(|dialog| !dialog.open()) else { return };
         self.ask_for(String::new());
         self.keys.set(Vec::new());
         self.situation.set(Some(situation));
-        // It fails only where it is open already.
+        // Fails only if it is already open.
         let _ = dialog.show_modal();
     }
 
@@ -85,7 +85,7 @@ impl Palette {
     }
 }
 
-/// The palette, out of sight until it is opened.
+/// The palette, hidden until it is opened.
 #[component]
 pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoView {
     let text = use_language();
@@ -97,7 +97,7 @@ pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoVi
             aria-label=text.palette_title()
             closedby="any"
             node_ref=dialog
-            // Told of later: by then it may be open again.
+            // The event arrives later, and by then it may be open again.
             on:close=move |_| if dialog.get_untracked().is_none_or(|dialog| !dialog.open()) { situation.set(None) }
         >
             <input
@@ -124,7 +124,7 @@ pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoVi
     .into_any()
 }
 
-/// The element of an option.
+/// Returns the element of an option.
 pub(crate) fn option_id(at: usize) -> String {
     format!("palette-option-{at}")
 }

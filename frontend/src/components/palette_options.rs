@@ -1,4 +1,4 @@
-//! What can be chosen in the command palette: conversations and commands that fit what is typed, below its field.
+//! The options of the command palette: conversations and commands that match the typed text.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     reactive::{effect, memo},
 };
 
-/// The server is asked for what was typed after so long without another key.
+/// Pause after typing before the server is asked.
 const TYPING_PAUSE: Duration = Duration::from_millis(200);
 
 /// The options.
@@ -92,7 +92,7 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
     .into_any()
 }
 
-/// Conversations that fit what is typed and are perhaps not in the list here.
+/// Finds conversations that match the typed text and may not be loaded here.
 fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
     let further = RwSignal::new(Vec::new());
     effect(move || {
@@ -107,7 +107,7 @@ fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
             if !is_asked() {
                 return;
             }
-            // Without an answer there is what the list has.
+            // If the request fails, the options are those of the loaded list.
             let found = api::list_conversations(Listed::Matching(asked.trim()), None).await;
             if let Some(page) = found.ok().filter(|_| is_asked()) {
                 let found = page.items.into_iter().map(|item| conversation(item.uuid, item.title));
@@ -118,7 +118,7 @@ fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
     further
 }
 
-/// The conversations that are here, and those that the server named beside them.
+/// Returns the loaded conversations and those that the server found.
 fn conversations(list: ConversationList, further: &[Choice]) -> Vec<Choice> {
     let mut here: Vec<Choice> = list.recent().into_iter().map(|item| conversation(item.uuid, item.title)).collect();
     let is_new = |other: &&Choice| here.iter().all(|held| held.action != other.action);
@@ -131,7 +131,7 @@ fn conversation(uuid: Uuid, label: String) -> Choice {
     Choice { action: Action::Conversation(uuid), label }
 }
 
-/// The label, with what fits marked.
+/// Renders a label with its matches marked.
 fn marked(hit: &Hit) -> AnyView {
     let label = &hit.choice.label;
     let mut parts = Vec::new();
@@ -166,7 +166,7 @@ fn icon_of(action: Action) -> Icon {
 }
 
 impl Language {
-    /// What a command is called in the palette.
+    /// Returns the label of a command.
     fn order(self, order: Order) -> String {
         match order {
             Order::Stop => self.key_stop().to_owned(),

@@ -1,4 +1,4 @@
-//! The switch beside the message field that has a plan made first.
+//! The switch beside the message field for plan mode.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     session::Session,
 };
 
-/// Whether what is sent from here is answered by a plan.
+/// The switch that answers the next message with a plan.
 #[component]
 pub(crate) fn PlanSwitch(session: Session) -> impl IntoView {
     let text = use_language();

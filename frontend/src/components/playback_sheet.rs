@@ -1,4 +1,4 @@
-//! Playing an answer again as it came about: when its text and its calls were to be seen, with pause, speed and steps.
+//! The playback of an answer with its original timing, with pause, speed and steps.
 
 use leptos::{html, prelude::*, task::spawn_local};
 use tallybook_protocol::{MessageId, PlayedEvent};
@@ -21,19 +21,19 @@ use crate::{
     transcript::ExpandAll,
 };
 
-/// Events that are played at most, so that no answer fills the memory.
+/// Maximum number of events that are played back.
 const MAX_EVENTS: usize = 100_000;
 
-/// How fast it can be played.
+/// The speeds of playback.
 const USUAL_SPEED: &str = "1";
 const SPEEDS: [(&str, f64); 5] = [("0.5", 0.5), ("1", 1.0), ("2", 2.0), ("4", 4.0), ("8", 8.0)];
 
-/// What is played, and how far it is.
+/// The state of a playback.
 #[derive(Clone, Copy)]
 struct Player {
     recording: StoredValue<Recording>,
     scene: StoredValue<Scene>,
-    /// Milliseconds from the beginning.
+    /// Milliseconds from the start.
     at: RwSignal<i64>,
     is_playing: RwSignal<bool>,
     /// Number of the last playback loop that was started. Earlier loops end.
@@ -59,7 +59,7 @@ impl Player {
         self.recording.try_with_value(Recording::duration_ms).unwrap_or_default()
     }
 
-    /// Shows what was to be seen then. False when the sheet is gone.
+    /// Shows the answer at this time. Returns `false` if the sheet is unmounted.
     fn go_to(self, ms: i64) -> bool {
         let ms = ms.clamp(0, self.duration_ms());
         let shown = self.recording.try_with_value(|recording| {
@@ -76,12 +76,12 @@ impl Player {
         true
     }
 
-    /// Goes on by so many events, or back.
+    /// Steps by this many changes, forward or backward.
     fn step(self, by: isize) {
         self.is_playing.set(false);
         let wanted = self.recording.with_value(|recording| {
             let now = recording.happened(self.at.get_untracked());
-            // Several happen at the same moment; a step always shows another one.
+            // Several events may have the same time. A step always shows another state.
             let place = recording.ms_of(now);
             let mut count = now;
             while let Some(next) = count.checked_add_signed(by).filter(|next| *next <= recording.len()) {
@@ -106,13 +106,13 @@ impl Player {
             let mut before = browser::now();
             loop {
                 browser::next_frame().await;
-                // Paused and played again within a frame, another loop plays.
+                // If the user pauses and resumes within a frame, another loop plays.
                 if self.is_playing.try_get_untracked() != Some(true) || self.loops.try_get_value() != Some(number) {
                     return;
                 }
                 let now = browser::now();
                 let passed = passed_ms(now - before, self.speed.get_untracked());
-                // Less than a millisecond of it is kept for the next frame.
+                // The fraction of a millisecond is kept for the next frame.
                 if passed == 0 {
                     continue;
                 }
@@ -133,7 +133,7 @@ fn passed_ms(ms: i64, speed: f64) -> i64 {
     (ms as f64 * speed) as i64
 }
 
-/// The sheet, which begins to play when it has loaded.
+/// The sheet, which starts to play once it has loaded.
 #[component]
 pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Played) -> impl IntoView {
     let text = use_language();
@@ -160,7 +160,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
     };
     effect(move || {
         if let Some(dialog) = dialog.get() {
-            // It fails only where it is open already.
+            // Fails only if it is already open.
             let _ = dialog.show_modal();
             load();
         }
@@ -257,7 +257,7 @@ fn controls(player: Player, text: Language) -> AnyView {
     .into_any()
 }
 
-/// All events of a turn, page by page.
+/// Loads all events of a turn, page by page.
 async fn load_events(conversation: Uuid, message: MessageId) -> Result<Vec<PlayedEvent>, ApiError> {
     let mut events = Vec::new();
     let mut after = None;

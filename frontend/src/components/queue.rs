@@ -1,4 +1,4 @@
-//! The messages that wait for the end of the answer, above the message field.
+//! The queued messages above the message field.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 use tallybook_protocol::{AnswerMode, MessageStatus};
@@ -6,7 +6,7 @@ use tallybook_protocol::{AnswerMode, MessageStatus};
 use crate::{
     components::{
         commands::escapes,
-        composer::{go_on_writing, sends},
+        composer::{focus_composer, sends},
         each::Each,
         icon::{Draw, Icon},
     },
@@ -16,7 +16,7 @@ use crate::{
     session::{Phase, Queued, Session},
 };
 
-/// What waits, in order.
+/// The queue, in order.
 #[component]
 pub(crate) fn Queue(session: Session) -> impl IntoView {
     let text = use_language();
@@ -26,8 +26,8 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
             queue.messages.iter().map(|queued| (queued.clone(), is_edited(queued))).collect::<Vec<_>>()
         })
     });
-    // What is being changed stays the same row, with what was typed, whatever becomes of those before it. A text that was changed has
-    // another id.
+    // A message that is being edited keeps its row and its typed text, whatever happens to those before it. A changed
+    // message has a new ID.
     let key = |(queued, is_edited): &(Queued, bool)| (queued.id.clone(), *is_edited);
     let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
     let last_status =
@@ -115,7 +115,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
             });
         }
     });
-    on_cleanup(go_on_writing);
+    on_cleanup(focus_composer);
     let save = move || {
         if let Some(field) = field.get_untracked() {
             session.change_queued(field.value());

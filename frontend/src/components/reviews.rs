@@ -1,11 +1,11 @@
-//! What reviewing models say of a call that needs consent.
+//! The votes of reviewing models on a call that needs approval.
 
 use leptos::prelude::*;
 use tallybook_protocol::ToolCallReview;
 
 use crate::{components::visible::visible, language::Language};
 
-/// What reviewing models say of a call; nothing where none does.
+/// The votes on a call; empty if there are none.
 pub(crate) fn reviews_view(reviews: &[ToolCallReview], text: Language) -> Option<AnyView> {
     let rows = reviews.iter().map(|review| {
         view! {

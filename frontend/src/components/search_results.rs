@@ -1,5 +1,5 @@
-//! What a search finds in messages and tool calls, below the titles that match: each place with its conversation, the words
-//! around what was found, who wrote them and when.
+//! Search results in messages and tool calls, below the matching titles: each match with its conversation, surrounding
+//! text, author, and time.
 
 use leptos::{
     ev::{self, KeyboardEvent, MouseEvent},
@@ -25,15 +25,15 @@ use crate::{
     search::{Finder, Search, Stage},
 };
 
-/// What can be gone through with the arrow keys while one searches.
+/// Elements that the arrow keys move through during a search.
 const RESULTS: &str = ".conversation-link, .hit";
 
-/// The places found.
+/// The matches.
 #[component]
 pub(crate) fn SearchResults(
-    /// Its search is ours.
+    /// The list whose search it is.
     list: ConversationList,
-    /// Goes to one of them.
+    /// Goes to a match.
     go: Callback<Goal>,
 ) -> impl IntoView {
     let text = use_language();
@@ -75,19 +75,19 @@ pub(crate) fn SearchResults(
     };
     view! {
         {move || is_on.get().then(content)}
-        // There from the beginning, so that it is heard when it says something.
+        // The element exists from the start, so that a screen reader announces its changes.
         <p class="sidebar-note" role="status" data-testid="search-status">{said}</p>
     }
     .into_any()
 }
 
-/// How the search stands, in words.
+/// Returns the state of the search for the user.
 fn said_of(search: &Search, text: Language) -> Option<String> {
     let count = search.hits().iter().filter(|hit| hit.message_id.is_some()).count();
     let words = match search.stage() {
         Stage::Off => return None,
         Stage::Asking if search.has_more() => text.searching_older(),
-        // What is shown is still that of the search before.
+        // The shown matches are those of the previous query.
         Stage::Typing | Stage::Asking => text.searching(),
         Stage::Failed(error) => return Some(error.message(text)),
         Stage::More if count == 0 => text.no_matches_yet(),
@@ -97,7 +97,7 @@ fn said_of(search: &Search, text: Language) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// What the button says that finds more, or tries again.
+/// Returns the label of the button that loads more matches or tries again.
 fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
     match search.stage() {
         Stage::More => Some(text.search_older()),
@@ -106,7 +106,8 @@ fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
     }
 }
 
-/// A place in a message; places in titles are shown above. The next one of the same conversation does not show its title again.
+/// A match in a message. Matches in titles are shown above. Further matches of the same conversation do not repeat its
+/// title.
 fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Language) -> AnyView {
     let title_class = if is_next { "visually-hidden" } else { "hit-title" };
     let href = permalink(goal.conversation, goal.message);
@@ -143,7 +144,7 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
     .into_any()
 }
 
-/// Goes from the field to what was found, from one to the next, and back to the field.
+/// Moves the focus from the field through the matches, and back to the field.
 fn step_with_arrows(event: &KeyboardEvent) {
     let by = match event.key().as_str() {
         _ if is_composing(event) => return,
@@ -156,7 +157,7 @@ fn step_with_arrows(event: &KeyboardEvent) {
     };
     let Ok(found) = list.query_selector_all(RESULTS) else { return };
     let results = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
-    // What leaves, or is out of sight, takes no focus.
+    // Elements that are removed or invisible cannot be focused.
     let results: Vec<HtmlElement> = results.filter(|result| result.offset_parent().is_some()).collect();
     let is_field = focused.id() == SEARCH_ID;
     let at = results.iter().position(|result| **result == focused);
@@ -168,7 +169,7 @@ fn step_with_arrows(event: &KeyboardEvent) {
     event.prevent_default();
     match to.map(|to| results.get(to)) {
         Some(Some(result)) => drop(result.focus()),
-        // At the end one stays.
+        // At the end, the focus stays.
         Some(None) => {}
         None => drop(browser::focus(SEARCH_ID)),
     }

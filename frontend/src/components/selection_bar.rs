@@ -1,4 +1,4 @@
-//! What can be done with the conversations that are chosen, in sight while one chooses.
+//! The bar with actions for the selected conversations.
 
 use leptos::prelude::*;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use crate::{
     reactive::memo,
 };
 
-/// The bar; nothing while nobody chooses.
+/// The bar; empty unless the user is selecting conversations.
 #[component]
 pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
     let text = use_language();
@@ -70,7 +70,8 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
     }
 }
 
-/// Ends choosing. The focus goes to the first that was chosen, where it is still shown; else to the list's first link.
+/// Ends selecting. The focus moves to the first selected conversation if it is still shown, otherwise to the first link
+/// of the list.
 pub(crate) fn end(list: ConversationList, chosen: &[Uuid]) {
     let first = chosen.first().map(|uuid| link_id(*uuid));
     list.end_selection();

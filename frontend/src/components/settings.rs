@@ -1,5 +1,5 @@
-//! The settings: what a reader decides of the page, and of the account where the server has accounts. Each section stands in
-//! a file of its own; what one needs of the server it asks for when it is shown.
+//! The settings of the page, and of the account if the server has accounts. Each section has a file of its own, and
+//! loads its data when it is shown.
 
 mod appearance;
 mod approvals;
@@ -52,7 +52,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
         });
     };
     effect(load);
-    // What is drawn depends on who it is, and not on what is decided.
+    // The sections depend on the user, and not on the chosen settings.
     let who = memo(move |_| me.with(|me| me.as_ref().map(|me| (me.name.clone(), me.role))));
     let account = move || match who.get() {
         Some((name, role)) => sections_of(me, name, role, text),
@@ -82,7 +82,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
     .into_any()
 }
 
-/// The sections that are the account's, as far as there is one.
+/// The sections of the account, if there is one.
 fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, text: Language) -> AnyView {
     let has_account = name.is_some();
     let (limits, this_month) =

@@ -1,4 +1,4 @@
-//! Sharing the open conversation: making a link to it as it is now, and the links that there are, to be copied or taken back.
+//! The sheet that shares the open conversation: creates links, copies them, and revokes them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError},
     browser,
-    components::{composer::go_on_writing, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
+    components::{composer::focus_composer, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,
@@ -18,7 +18,7 @@ use crate::{
 /// The conversation whose sheet is open.
 pub(crate) type Sharing = RwSignal<Option<Uuid>>;
 
-/// The links of one conversation.
+/// The links of a conversation.
 #[derive(Clone, Copy)]
 struct Links {
     conversation: Uuid,
@@ -28,7 +28,7 @@ struct Links {
 }
 
 impl Links {
-    /// Unless it fails, nobody waits for it.
+    /// A failure is shown; nothing waits for a success.
     fn load(self) {
         self.end(async move {
             let shares = api::list_shares().await?;
@@ -58,7 +58,7 @@ impl Links {
         });
     }
 
-    /// What comes back when the sheet is closed is told to nobody.
+    /// A response after the sheet is closed is ignored.
     fn end(self, work: impl Future<Output = Result<(), ApiError>> + 'static) {
         spawn_local(async move {
             self.loading.try_set(match work.await {
@@ -69,7 +69,7 @@ impl Links {
     }
 }
 
-/// The sheet, opened as soon as it is there.
+/// The sheet, which is opened when it is mounted.
 #[component]
 pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView {
     let text = use_language();
@@ -77,7 +77,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
     let links = Links { conversation, shares: RwSignal::default(), loading: RwSignal::new(Loading::Idle), text };
     effect(move || {
         if let Some(dialog) = place.get() {
-            // It fails only where it is open already.
+            // Fails only if it is already open.
             let _ = dialog.show_modal();
             links.load();
         }
@@ -93,7 +93,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             node_ref=place
             on:close=move |_| {
                 sharing.set(None);
-                go_on_writing();
+                focus_composer();
             }
         >
             {sheet_top("share-title", text.share_title(), text.share_close())}

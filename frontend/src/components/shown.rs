@@ -1,4 +1,4 @@
-//! What a message's components read, and what can be done with it.
+//! The data of a message that its components share.
 
 use leptos::prelude::*;
 use tallybook_protocol::MessageId;
@@ -10,21 +10,21 @@ use crate::{
     transcript::{Entry, ExpandAll},
 };
 
-/// So many of the newest messages fill a window of usual height, and so many a high one, however short they are. Where the one ends
-/// stands in `message.css`.
+/// Number of the newest messages that fill a window of usual height, and a high window. `message.css` has the height
+/// between both.
 const IN_SIGHT: usize = 8;
 const IN_SIGHT_OF_HIGH: usize = 14;
 
-/// A message, as it changes.
+/// A message signal.
 pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
 
-/// Reads something of a message.
+/// Reads a value of a message.
 pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
     entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
 }
 
-/// Has browsers lay out what the server drew of a message when it comes near, unless it may be in sight from the beginning: until it
-/// is alive nobody knows its height.
+/// Lets the browser lay out a server-rendered message when it is near the view, unless it may be visible from the
+/// start. Its height is unknown until the page is interactive.
 pub(crate) fn drawn_when_near(id: MessageId, session: Option<Session>) -> Option<&'static str> {
     let session = session.filter(|_| !browser::IS_HERE)?;
     let newer = session
@@ -37,21 +37,21 @@ pub(crate) fn drawn_when_near(id: MessageId, session: Option<Session>) -> Option
     }
 }
 
-/// What a message is shown with. Its components take this, so that a transcript can be read without a session.
+/// The context of a message. Components take this, so that they also work without a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
-    /// The message, as it changes.
+    /// The message.
     pub(crate) entry: OptionalEntry,
-    /// The reader's last command to open or close everything.
+    /// The user's last command to open or close all calls.
     pub(crate) expand_all: RwSignal<ExpandAll>,
-    /// What can be done with it; nothing where it can only be read.
+    /// The session; `None` for read-only messages.
     pub(crate) session: Option<Session>,
 }
 
-/// Whose usage is looked at, for all below the pane that shows it.
+/// The answer whose usage is shown. Provided as a context by the pane.
 #[derive(Clone, Copy)]
 pub(crate) struct Used(pub(crate) ShownUsage);
 
-/// The answer that is being played again, for all below the pane that shows it.
+/// The answer that is being played back. Provided as a context by the pane.
 #[derive(Clone, Copy)]
 pub(crate) struct Played(pub(crate) RwSignal<Option<MessageId>>);

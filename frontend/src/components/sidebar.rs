@@ -1,4 +1,4 @@
-//! The list of conversations, beside the open one; on small screens it lies over it when asked for.
+//! The sidebar with the list of conversations; on small screens, a drawer over the page.
 
 use leptos::{html, prelude::*};
 use tallybook_protocol::ConversationSummary;
@@ -25,31 +25,31 @@ use crate::{
     text::PRODUCT,
 };
 
-/// Whoever is within so many pixels of the end wants to see more.
+/// Distance from the end in pixels within which more conversations are loaded.
 const NEAR_END_PX: i32 = 200;
 const ARCHIVE_ID: &str = "open-archive";
 const LEAVE_ARCHIVE_ID: &str = "leave-archive";
 
-/// The list of conversations with the way to a new one.
+/// The list of conversations, and the link to a new chat.
 #[component]
 pub(crate) fn Sidebar(
     /// The conversations.
     list: ConversationList,
-    /// The one that is open.
+    /// The open conversation.
     current: Signal<Option<Uuid>>,
-    /// Whether a small screen shows the sidebar.
+    /// `true` while a small screen shows the sidebar.
     open: RwSignal<bool>,
     sheet: HelpSheet,
-    /// Goes to a message that was found.
+    /// Goes to a message in the search results.
     go: Callback<Goal>,
 ) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Nav>::new();
     let menu = RwSignal::new(None);
-    // What it has said stays to be heard.
+    // The element stays, so that a screen reader announces its changes.
     let searched = memo(move |was| was == Some(&true) || list.search.with(|words| !words.trim().is_empty()));
     let is_selecting = memo(move |_| list.is_selecting());
-    // While a title is being changed in a row, nothing comes, goes or changes places: the field would lose the focus.
+    // While a row has a rename field, the list does not change: the field would lose the focus.
     let lines = memo(move |held: Option<&Vec<Line>>| {
         let renamed = list.renaming.get().map(Key::Conversation);
         match held {
@@ -106,7 +106,7 @@ pub(crate) fn Sidebar(
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
                 on:keydown=move |event| if escapes(&event) && !list.search.with_untracked(String::is_empty) {
-                    // It ends the search, and nothing else.
+                    // Escape ends the search, and does nothing else.
                     event.prevent_default();
                     list.search_for(String::new());
                 }
@@ -148,7 +148,7 @@ pub(crate) fn Sidebar(
     .into_any()
 }
 
-/// Why there is nothing in the list.
+/// The reason why the list is empty.
 fn note(list: ConversationList, text: Language) -> Option<AnyView> {
     if let Some(error) = list.error.get() {
         return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
@@ -161,7 +161,7 @@ fn note(list: ConversationList, text: Language) -> Option<AnyView> {
     list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
 }
 
-/// The way into the archive, where one is not there already.
+/// The button that opens the archive.
 fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
     let button = || {
         view! {
@@ -182,7 +182,7 @@ fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
     (list.view() == View::Conversations).then(button)
 }
 
-/// What stands above the list: only heard where the groups say enough, and in the archive with the way back.
+/// The heading of the list: visually hidden above the groups, and with a Back button in the archive.
 fn heading(list: ConversationList, text: Language) -> AnyView {
     if list.view() == View::Archive {
         return view! {
@@ -205,7 +205,7 @@ fn heading(list: ConversationList, text: Language) -> AnyView {
     view! { <h2 class="sidebar-heading" class:visually-hidden=is_grouped>{text.conversations()}</h2> }.into_any()
 }
 
-/// Goes into the archive or out of it. The button that was pressed is gone then; the next key should find the one back.
+/// Opens or closes the archive. The clicked button is removed, so the focus moves to the one that leads back.
 fn show_archive(list: ConversationList, is_shown: bool) {
     list.show_archive(is_shown);
     in_next_frame(move || {
@@ -223,7 +223,7 @@ enum Line {
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Group(Group),
-    /// Whatever becomes of its words: somebody may be changing them.
+    /// Independent of its title, because the user may be editing it.
     Conversation(Uuid),
 }
 
@@ -236,13 +236,13 @@ impl Line {
     }
 }
 
-/// The conversations, with a heading where another group begins.
+/// Returns the conversations, with a heading before each group.
 fn lines(list: ConversationList) -> Vec<Line> {
     let mut shown = None;
     let mut lines = Vec::new();
     for item in list.items() {
         let group = list.group_of(&item);
-        // Each heading once: two of one name would be one line.
+        // Each heading occurs once, because lines are keyed by their names.
         if group > shown {
             lines.extend(group.map(Line::Group));
             shown = group;

@@ -1,5 +1,5 @@
-//! One conversation in the list: a link and the button of its menu; while several are chosen, a box to tick; or in its place
-//! the field that renames it.
+//! A conversation in the list: a link with a menu button, a checkbox while the user selects several, or the rename
+//! field.
 
 use leptos::{ev::MouseEvent, html, prelude::*};
 use tallybook_nodes::bounded;
@@ -28,15 +28,15 @@ enum State {
     Choosing,
 }
 
-/// One conversation.
+/// A conversation in the list.
 #[component]
 pub(crate) fn SidebarRow(
     item: ConversationSummary,
     list: ConversationList,
     current: Signal<Option<Uuid>>,
-    /// Whether a small screen shows the sidebar.
+    /// `true` while a small screen shows the sidebar.
     open: RwSignal<bool>,
-    /// The conversation that the menu of the list is for.
+    /// The conversation whose menu is open.
     menu: RwSignal<Option<Uuid>>,
 ) -> impl IntoView {
     let uuid = item.uuid;
@@ -45,7 +45,7 @@ pub(crate) fn SidebarRow(
         () if list.is_selecting() => State::Choosing,
         () => State::Shown,
     });
-    // As it changes; what leaves the list is as it was last.
+    // Follows changes. A conversation that leaves the list keeps its last state.
     let item = memo(move |last: Option<&ConversationSummary>| {
         list.find(uuid).unwrap_or_else(|| last.unwrap_or(&item).clone())
     });
@@ -101,7 +101,7 @@ fn Shown(
             title=text.more_actions()
             aria-label=move || item.with(|item| text.more_actions_for(&item.title))
             popovertarget=ROW_MENU
-            // One menu serves all rows, and another row's button takes it over.
+            // All rows share one menu.
             popovertargetaction="show"
             disabled=!browser::IS_HERE
             on:click=move |_| menu.set(Some(uuid))
@@ -126,7 +126,7 @@ fn Choice(item: Memo<ConversationSummary>, list: ConversationList) -> impl IntoV
                 prop:checked=move || list.is_chosen(uuid)
                 on:click=move |event: MouseEvent| {
                     list.choose(uuid, event.shift_key());
-                    // A stretch leaves it chosen, whatever the browser made of the click.
+                    // Selecting a range keeps it checked, whatever the browser did with the click.
                     if let Some(field) = field.get_untracked() {
                         field.set_checked(untrack(|| list.is_chosen(uuid)));
                     }

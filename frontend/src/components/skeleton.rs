@@ -1,4 +1,4 @@
-//! What stands where messages will be, while they are on their way.
+//! The placeholder for messages that are being loaded.
 
 use leptos::prelude::*;
 

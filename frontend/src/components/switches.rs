@@ -1,4 +1,4 @@
-//! Choices between on and off, kept in cookies as the theme is.
+//! Settings that are on or off, kept in cookies.
 
 use leptos::{prelude::*, task::spawn_local};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What is chosen, wherever that is shown.
+/// The current values.
 #[derive(Clone, Copy)]
 pub(crate) struct Switches {
     single_keys: RwSignal<bool>,
@@ -20,7 +20,7 @@ pub(crate) struct Switches {
 }
 
 impl Switches {
-    /// As the page began with it.
+    /// Creates the values with which the page started.
     pub(crate) fn new() -> Self {
         let Preferences { single_keys, notifications, call_previews, .. } = use_context().unwrap_or_default();
         Self {
@@ -31,7 +31,7 @@ impl Switches {
     }
 }
 
-/// Whether keys that are single characters do something.
+/// The switch for single-key shortcuts.
 #[component]
 pub(crate) fn SingleKeysSwitch() -> impl IntoView {
     let is_on = use_context::<Switches>().unwrap_or_else(Switches::new).single_keys;
@@ -53,7 +53,7 @@ pub(crate) fn CallPreviewsSwitch() -> impl IntoView {
     switch(use_language().call_previews(), "call-previews", is_on, choose)
 }
 
-/// Whether the reader's system tells the end of an answer in a hidden tab.
+/// The switch for notifications of answers that end in a hidden tab.
 #[component]
 pub(crate) fn NotificationSwitch() -> impl IntoView {
     let text = use_language();

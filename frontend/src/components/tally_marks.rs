@@ -1,18 +1,18 @@
-//! A tally: strokes in bundles of five, the fifth across the others. It is the mark of the product, and how many calls a
-//! group has. Decoration: the words are elsewhere.
+//! Tally marks: strokes in bundles of five, the fifth across the others. They are the product's mark, and show the
+//! number of calls in a group. Decorative, with a text elsewhere.
 
 use leptos::prelude::*;
 use tallybook_nodes::{Element, element};
 
-/// A bundle: four strokes and the one across them.
+/// A bundle: four strokes, and the one across them.
 const BUNDLE: usize = 5;
-/// More strokes than these are told by their number alone.
+/// Maximum number of strokes; above it, only the number is shown.
 const MAX_STROKES: usize = 2 * BUNDLE;
-/// From one stroke to the next, and from one bundle to the next.
+/// Distances between strokes and between bundles.
 const STEP: usize = 4;
 const BUNDLE_WIDTH: usize = 20;
 
-/// The mark of the product.
+/// The product's mark.
 #[component]
 pub(crate) fn Mark() -> impl IntoView {
     let strokes = (0..BUNDLE).map(Stroke::at);
@@ -26,7 +26,7 @@ pub(crate) fn Mark() -> impl IntoView {
     .into_any()
 }
 
-/// Draws one stroke for each thing that is counted, in another color if it failed.
+/// Renders a stroke for each item, in another color if it failed.
 pub(crate) fn tally(failures: &[bool]) -> Element {
     let mut drawing = element("svg")
         .with("class", "tally")
@@ -41,7 +41,7 @@ pub(crate) fn tally(failures: &[bool]) -> Element {
     drawing
 }
 
-/// One stroke of a tally.
+/// A stroke.
 struct Stroke {
     path: String,
     /// `true` for the fifth, which crosses the four before it.

@@ -1,4 +1,4 @@
-//! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
+//! The scrolling area with the messages of a conversation. It follows the newest text unless the user scrolled up.
 
 mod call_lines;
 mod following;
@@ -21,7 +21,7 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        composer::go_on_writing,
+        composer::focus_composer,
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
@@ -38,13 +38,14 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
+/// Distance from the first loaded message, in heights of the area, within which earlier messages are loaded.
 const NEAR_START: i32 = 2;
 
-/// So many messages that came in go out of the layout together.
+/// Number of messages whose heights are measured together.
 const MEASURED_AT_ONCE: usize = 8;
 
-/// Scrolls to the end whenever something new is shown, for a user who follows it. What the user sends is always shown.
+/// Scrolls to the end whenever something new is shown, if the user is at the end. The user's own messages are always
+/// shown.
 fn follow_new_text(session: Session, following: Following) {
     effect(move || {
         if session.unstored.with(Option::is_some) {
@@ -57,7 +58,7 @@ fn follow_new_text(session: Session, following: Following) {
         session.notice.track();
         later::track_messages();
         if following.is_on.get_untracked() {
-            // Effects run before the text is in its place; the next frame has it.
+            // Effects run before the text is laid out; the next frame has it.
             in_next_frame(move || following.to_end());
         }
     });
@@ -70,7 +71,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let area = NodeRef::<html::Div>::new();
     let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into::<HtmlElement>().ok());
     let is_drawn = server_drew.is_some();
-    // Compared with what they were: most of what happens is a word more in one of them.
+    // A memo, because most changes only add text to one message.
     let ids = memo(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
     });
@@ -80,7 +81,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         memo(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
     let is_loading = memo(move |_| session.is_loading());
 
-    // The greeting is read from its beginning, and has no end to go to.
+    // The greeting is read from its beginning, so the view does not follow its end.
     let is_greeting = memo(move |_| is_empty.get() && !is_loading.get());
 
     let room = Room::new();
@@ -96,14 +97,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             id=THREAD_ID
             role="log"
             aria-label=text.messages_label()
-            // What was said long ago is no news.
+            // A screen reader announces only new text.
             aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
-            on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following.is_on) }
+            on:click=move |event| if !is_in_card(&event) { stop_following(area, following.is_on) }
             on:keydown=move |event| {
                 if goes_to_end(&event) {
-                    // The browser would scroll to where the end was when the key was pressed.
+                    // The browser would scroll to the end as it was when the key was pressed.
                     event.prevent_default();
                     following.hold_at_end();
                 } else {
@@ -125,7 +126,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 <Show when=move || is_greeting.get()>
                     <EmptyState session />
                 </Show>
-                // What the server drew stands there meanwhile.
+                // The server-rendered messages stay meanwhile.
                 <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
                 <div class="earlier-place">
                     <Show when=move || has_earlier.get()>
@@ -142,14 +143,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             is_greeting
             jump=move || {
                 following.hold_at_end();
-                go_on_writing();
+                focus_composer();
             }
         />
     }
     .into_any()
 }
 
-/// Takes account of messages that come and go, or change places.
+/// Reacts to messages that are added, removed, or moved.
 fn measure(
     session: Session,
     ids: Memo<Vec<MessageId>>,
@@ -160,7 +161,7 @@ fn measure(
     effect(move || {
         ids.track();
         later::track_messages();
-        // Each mark has all of them laid out anew, so it waits for the last, or for several.
+        // Each measurement lays out all messages, so it waits for the last message, or for several.
         if session.earlier.get() != Loading::Running || ids.with_untracked(|ids| ids.len() % MEASURED_AT_ONCE == 0) {
             measure_new(area);
         }
@@ -181,7 +182,7 @@ fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
     });
 }
 
-/// Commands about the calls.
+/// Handles commands about calls.
 fn hear_commands(area: NodeRef<html::Div>, session: Session) {
     on_command(move |command| match command {
         Command::PreviousCall => step(area, -1),
@@ -191,8 +192,8 @@ fn hear_commands(area: NodeRef<html::Div>, session: Session) {
     });
 }
 
-/// Once they are all in their place, none of them is the server's any more. Whoever went to the first of them meanwhile wants
-/// those before it.
+/// Once all messages are mounted, none of the server's is left. If the user scrolled to the first one meanwhile,
+/// earlier ones are loaded.
 fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRef<html::Div>) {
     Effect::new(move |were_coming: Option<bool>| {
         let earlier = session.earlier.get();
@@ -214,8 +215,8 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
     });
 }
 
-/// Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
-fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
+/// Stops following when the user opens something, so that the next text does not move it away.
+fn stop_following(area: NodeRef<html::Div>, following: RwSignal<bool>) {
     in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten()
             && following.get_untracked()
@@ -226,17 +227,17 @@ fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
     });
 }
 
-/// The way back to the newest text, for whoever left it.
+/// The button that leads back to the newest text.
 #[component]
 fn Jump(
     session: Session,
     following: RwSignal<bool>,
-    /// `true` while the greeting of a new chat is all that is shown.
+    /// `true` while only the greeting of a new chat is shown.
     is_greeting: Memo<bool>,
     jump: impl Fn() + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let text = use_language();
-    // It would lie over the buttons of a card, and the note below leads there.
+    // The button would cover those of an approval card, and the note below leads there.
     let is_offered = memo(move |_| {
         let asks = |transcript: &Transcript| {
             let last = transcript.entries().last();
@@ -257,7 +258,8 @@ fn Jump(
     .into_any()
 }
 
-/// Makes the room that another version takes, also where nobody reads the end. Where all of a shorter one is in sight, its end is.
+/// Keeps room for another version, also if the user is not at the end. If a shorter version is completely visible,
+/// shows its end.
 fn remake(room: Room, area: NodeRef<html::Div>, following: RwSignal<bool>) {
     in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten() {
@@ -269,8 +271,8 @@ fn remake(room: Room, area: NodeRef<html::Div>, following: RwSignal<bool>) {
     });
 }
 
-/// Lets new messages go out of the layout while they are out of sight, once their heights are known: in the next frame they
-/// are laid out, and in the one after they are marked, while newer ones may have come.
+/// Excludes new messages from layout while they are invisible, once their heights are known. They are laid out in the
+/// next frame and marked in the one after.
 fn measure_new(area: NodeRef<html::Div>) {
     in_next_frame(move || {
         let area = area.try_get_untracked().flatten();

@@ -1,5 +1,5 @@
-//! The field in which a conversation's title is changed, in the title's place: Enter and leaving it keep what is written, Esc
-//! leaves the title as it is.
+//! The field that renames a conversation, in the place of its title. Enter and leaving the field keep the text, Escape
+//! discards it.
 
 use leptos::{
     ev::{KeyboardEvent, SubmitEvent},
@@ -9,10 +9,10 @@ use leptos::{
 
 use crate::{components::commands::escapes, in_turn::in_next_frame, language::use_language, reactive::effect};
 
-/// The longest title that the server takes, in characters.
+/// Maximum length of a title on the server, in characters.
 const MAX_TITLE_CHARS: &str = "200";
 
-/// The field. It is told of the end once: with another title, or with none when it stays.
+/// The field. Calls `done` once: with the new title, or with `None` if it stays.
 #[component]
 pub(crate) fn TitleField(title: String, done: Callback<Option<String>>) -> impl IntoView {
     let text = use_language();
@@ -28,7 +28,7 @@ pub(crate) fn TitleField(title: String, done: Callback<Option<String>>) -> impl 
     });
     let old = StoredValue::new(title.clone());
     let end = move |new: Option<String>| {
-        // Leaving the field after Enter or Escape comes here once more.
+        // Leaving the field after Enter or Escape calls this again.
         if is_done.try_get_value() == Some(false) {
             is_done.set_value(true);
             let new = new.map(|new| new.trim().to_owned());

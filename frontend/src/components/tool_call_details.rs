@@ -1,4 +1,4 @@
-//! What is inside an opened tool call: input, and output or error. Always text, never HTML.
+//! The content of an opened tool call: input, and output or error. Always text, never HTML.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{
     transcript::Call,
 };
 
-/// The details of one call.
+/// The details of a call.
 #[component]
 pub(crate) fn ToolCallDetails(
-    /// Named by the button that opens it.
+    /// ID that the button refers to.
     id: String,
     call: Memo<Option<Arc<Call>>>,
     session: Option<Session>,

@@ -1,4 +1,4 @@
-//! The button that opens the panel of tools, and the modal `<dialog>` that the panel stands in.
+//! The button that opens the tools panel, and the modal `<dialog>` with the panel.
 
 use leptos::{html, prelude::*};
 use uuid::Uuid;
@@ -16,10 +16,10 @@ use crate::{
     tools::Tools,
 };
 
-/// The button's element.
+/// ID of the button.
 pub(crate) const BUTTON_ID: &str = "open-tools";
 
-/// The button and, out of sight until it is pressed, the panel.
+/// The button, and the panel, which is hidden until the button is clicked.
 #[component]
 pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl IntoView {
     let text = use_language();
@@ -32,7 +32,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
         panel.query.set(String::new());
         tools.load(current.get_untracked());
         is_open.set(true);
-        // It fails only where it is open already.
+        // Fails only if it is already open.
         let _ = dialog.show_modal();
     };
     let title = move || {

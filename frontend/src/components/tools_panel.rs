@@ -1,5 +1,5 @@
-//! What stands in the panel of tools: those of the open conversation, by server, what each does, how it stands with its
-//! server, and a switch for each.
+//! The content of the tools panel: the tools by server, with their descriptions and switches, and the states of the
+//! servers.
 
 use leptos::prelude::*;
 use tallybook_protocol::{ChangedTool, LeftOutTool, ToolInfo, ToolServerInfo};
@@ -7,23 +7,23 @@ use uuid::Uuid;
 
 use crate::{components::load_button::LoadButton, language::Language, reactive::memo, session::Loading, tools::Tools};
 
-/// So many tools are found by looking at them; more by typing, too.
+/// Number of tools from which the panel has a search field.
 const FEW: usize = 20;
 
-/// What the panel is drawn with.
+/// The data of the panel.
 #[derive(Clone, Copy)]
 pub(crate) struct Panel {
     pub(crate) tools: Tools,
     pub(crate) current: Signal<Option<Uuid>>,
-    /// What one looks for among many tools.
+    /// The text of the search field.
     pub(crate) query: RwSignal<String>,
     pub(crate) text: Language,
 }
 
-/// What stands in the panel.
+/// Renders the content of the panel.
 pub(crate) fn content(panel: Panel) -> AnyView {
     let Panel { tools, current, query, text } = panel;
-    // Switches change no list, so that nothing is drawn anew under the hand.
+    // Switches do not change the list, so nothing is rendered again while the user clicks.
     let list = memo(move |_| tools.list.get());
     let trouble = memo(move |_| matches!(tools.loading.get(), Loading::Failed(_)) || list.with(Option::is_none));
     let servers = move || {
@@ -79,7 +79,7 @@ fn search_field(query: RwSignal<String>, text: Language) -> AnyView {
     .into_any()
 }
 
-/// The tools of a server, or those that are built in.
+/// The tools of a server, or the built-in tools.
 fn server_view(panel: Panel, server: Option<ToolServerInfo>, own: Vec<ToolInfo>) -> AnyView {
     let text = panel.text;
     let title = server.as_ref().map_or_else(|| text.tools_built_in().to_owned(), |server| server.name.clone());
@@ -105,7 +105,7 @@ fn server_view(panel: Panel, server: Option<ToolServerInfo>, own: Vec<ToolInfo>)
     .into_any()
 }
 
-/// What is wrong with a server, and the tools that are left out.
+/// The problem of a server, and the tools that are left out.
 fn rest_of_server(panel: Panel, server: ToolServerInfo) -> AnyView {
     let text = panel.text;
     let ToolServerInfo { name, status, error, left_out, .. } = server;
@@ -130,7 +130,7 @@ fn rest_of_server(panel: Panel, server: ToolServerInfo) -> AnyView {
     .into_any()
 }
 
-/// One tool: its switch, its name, its risk, and what it does.
+/// A tool: its switch, name, risk, and description.
 fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
     let text = panel.text;
     let ToolInfo { name, description, server, risk, changed, .. } = tool;
@@ -185,7 +185,7 @@ fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
     .into_any()
 }
 
-/// Turns tools on or off; half on where some are.
+/// Switches tools on or off; indeterminate if only some are on.
 fn switch_view(panel: Panel, names: Vec<String>, label: String, name: &'static str) -> AnyView {
     let Panel { tools, current, .. } = panel;
     let known = names.clone();

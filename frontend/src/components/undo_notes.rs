@@ -1,5 +1,5 @@
-//! What was done to conversations a moment ago, with the way back, and what could not be done. Above the page, so that it is
-//! seen wherever it was asked for.
+//! Notes about recent actions on conversations, with Undo, and about failed changes. They are above the page, so that
+//! they are visible anywhere.
 
 use leptos::{html, prelude::*};
 
@@ -16,20 +16,20 @@ use crate::{
     reactive::effect,
 };
 
-/// What was done.
+/// The note about an action.
 #[component]
 pub(crate) fn UndoNotes(list: ConversationList) -> impl IntoView {
     view! {
         <Each
             each=move || list.batches()
-            // A conversation may leave a batch.
+            // A conversation may leave its batch.
             key=|batch| (batch.number, batch.conversations.len())
             children=move |batch| view! { <UndoNote batch list /> }
         />
     }
 }
 
-/// What could not be done.
+/// The note about a failed change.
 #[component]
 pub(crate) fn ListTrouble(words: String, list: ConversationList) -> impl IntoView {
     let text = use_language();
@@ -54,7 +54,7 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
     let text = use_language();
     let button = NodeRef::<html::Button>::new();
     let number = batch.number;
-    // What was pressed is gone; the next key should find this button, unless it is part of a text that is being typed.
+    // The clicked element is removed, so the focus moves to this button, unless the user is typing.
     effect(move || {
         if let Some(button) = button.get() {
             in_next_frame(move || {
@@ -65,7 +65,7 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
         }
     });
     on_cleanup(|| {
-        // Its time is over, perhaps with the focus on it.
+        // Its time is over, perhaps while it has the focus.
         if browser::IS_HERE {
             in_next_frame(|| {
                 let _ = browser::focus_if_free("main") || browser::focus_if_free(CLOSE_ID);

@@ -1,11 +1,11 @@
-//! What models used up, a row for each thing that they were asked for, and one for all of it.
+//! Rows of usage: one for each purpose, and the total.
 
 use leptos::prelude::*;
 use tallybook_protocol::{PurposeUsage, Usage};
 
 use crate::language::Language;
 
-/// The rows; none where models were not asked.
+/// The rows; none without usage.
 pub(crate) fn usage_rows(items: Vec<PurposeUsage>, text: Language) -> Vec<AnyView> {
     let mut all = PurposeUsage { purpose: String::new(), calls: 0, usage: Usage::default() };
     for row in &items {

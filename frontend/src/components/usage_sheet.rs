@@ -1,4 +1,4 @@
-//! What models used up for a conversation or an answer, by what they were asked for: a sheet, which asks when it is opened.
+//! The sheet with the usage of a conversation or an answer, by purpose. It is loaded when the sheet is opened.
 
 use leptos::{html, prelude::*, task::spawn_local};
 use tallybook_protocol::{MessageId, PurposeUsage};
@@ -6,23 +6,23 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::{composer::go_on_writing, sheet_top::sheet_top, usage_rows::usage_rows},
+    components::{composer::focus_composer, sheet_top::sheet_top, usage_rows::usage_rows},
     language::use_language,
     reactive::effect,
 };
 
-/// Whose usage is looked at.
+/// The conversation or answer whose usage is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UsageOf {
     pub(crate) conversation: Uuid,
-    /// One of its answers; all of it otherwise.
+    /// The answer; `None` for the whole conversation.
     pub(crate) message: Option<MessageId>,
 }
 
-/// That whose sheet is open.
+/// The usage whose sheet is open.
 pub(crate) type ShownUsage = RwSignal<Option<UsageOf>>;
 
-/// The sheet, opened as soon as it is there.
+/// The sheet, which is opened when it is mounted.
 #[component]
 pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
     let text = use_language();
@@ -30,11 +30,11 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
     let found = RwSignal::new(None::<Result<Vec<PurposeUsage>, String>>);
     effect(move || {
         if let Some(dialog) = place.get() {
-            // It fails only where it is open already.
+            // Fails only if it is already open.
             let _ = dialog.show_modal();
             spawn_local(async move {
                 let told = api::find_usage(of.conversation, of.message).await;
-                // What comes back when the sheet is closed is told to nobody.
+                // A response after the sheet is closed is ignored.
                 found.try_set(Some(told.map_err(|error| error.message(text))));
             });
         }
@@ -55,8 +55,8 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
             node_ref=place
             on:close=move |_| {
                 shown.set(None);
-                // An item of a menu that opened it takes the focus back no more.
-                go_on_writing();
+                // A menu item that opened it cannot take the focus back.
+                focus_composer();
             }
         >
             {sheet_top("usage-title", text.usage_title(), text.usage_close())}

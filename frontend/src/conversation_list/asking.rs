@@ -1,5 +1,5 @@
-//! What the list asks the server for: its newest conversations, further pages, the archive, and what is searched for. An answer
-//! that was overtaken changes nothing.
+//! Loads the list's data from the server: the newest conversations, further pages, the archive, and search results. A
+//! response that was overtaken by a later request changes nothing.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::{
     data::PageError,
 };
 
-/// One searches for what was typed after so long without another key.
+/// Time without a key press after which a search starts.
 const TYPING_PAUSE: Duration = Duration::from_millis(200);
-/// Things that happen at once are asked for once.
+/// Pause before a refresh, so that several events at once cause a single request.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 
 impl ConversationList {
-    /// Asks for the newest conversations again, soon.
+    /// Loads the newest conversations again, after a short pause.
     pub(crate) fn refresh(self) {
         if self.refreshing.try_get_value().unwrap_or(true) {
             return;
@@ -41,7 +41,7 @@ impl ConversationList {
                 return;
             }
             let meanwhile = self.meanwhile.try_update_value(Option::take).flatten();
-            // A list that was there before a failed attempt to renew it stays.
+            // If a refresh fails, the previous list stays.
             match newest {
                 Ok((page, pinned)) => {
                     self.calendar.set(browser::calendar());
@@ -66,14 +66,14 @@ impl ConversationList {
         });
     }
 
-    /// The conversation that is open as it is now, if it is among these: it may be in no list.
+    /// Loads the open conversation if it is among the `doubted` ones, because it may be in no list.
     async fn look_at_open(self, doubted: &[Uuid]) -> Option<ConversationSummary> {
         let open = self.pages.try_with_untracked(|pages| pages.open.as_ref().map(|open| open.uuid)).flatten();
         let open = open.filter(|open| doubted.contains(open))?;
         Some(api::find_conversation(open, NO_MESSAGES).await.ok()??.summary)
     }
 
-    /// Loads the next page of what is shown.
+    /// Loads the next page of the shown view.
     pub(crate) fn load_more(self) {
         let view = untrack(|| self.view());
         let cursor = self.pages.with_untracked(|pages| pages.page(view)?.next_cursor.clone());
@@ -92,7 +92,7 @@ impl ConversationList {
         });
     }
 
-    /// Shows the archive, as it is now, or the list again.
+    /// Shows the archive and loads it again, or shows the list.
     pub(crate) fn show_archive(self, is_shown: bool) {
         self.notice.set(None);
         self.selection.set(None);
@@ -103,7 +103,7 @@ impl ConversationList {
         }
     }
 
-    /// Asks for the archive again where it is shown.
+    /// Loads the archive again if it is shown.
     pub(super) fn refresh_archive(self) {
         if self.in_archive.try_get_untracked() != Some(true) {
             return;
@@ -119,7 +119,7 @@ impl ConversationList {
         });
     }
 
-    /// Searches for `words` once no more are typed.
+    /// Searches for `words` once the user stops typing.
     pub(crate) fn search_for(self, words: String) {
         let number = self.searches.get_value().wrapping_add(1);
         self.searches.set_value(number);
@@ -150,7 +150,7 @@ impl ConversationList {
     }
 }
 
-/// The first page of the list, and what is pinned where there is more than that.
+/// Loads the first page of the list. If there are further pages, also loads the pinned conversations.
 async fn newest_and_pinned() -> Result<(Page<ConversationSummary>, Vec<ConversationSummary>), ApiError> {
     let newest = api::list_conversations(Listed::Newest, None).await?;
     let pinned = match newest.next_cursor {

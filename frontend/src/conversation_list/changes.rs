@@ -1,4 +1,5 @@
-//! What a reader changes in the list: shown at once, told to the server in order, and taken back where the server refuses.
+//! The user's changes to the list. They are shown at once, sent to the server in order, and reverted if the server
+//! refuses.
 
 use std::time::Duration;
 
@@ -17,18 +18,18 @@ use crate::{
     feed::News,
 };
 
-/// How long something can be taken back.
+/// Time in which an action can be undone.
 const UNDO_FOR: Duration = Duration::from_secs(6);
 
 impl ConversationList {
-    /// Gives a conversation another title.
+    /// Renames a conversation.
     pub(crate) fn rename(self, uuid: Uuid, title: String) {
         self.trouble.set(None);
         self.update([uuid], &UpdateConversation { title: Some(title), ..UpdateConversation::default() });
         self.send_writes();
     }
 
-    /// Keeps conversations at hand, or no longer.
+    /// Pins conversations, or unpins them.
     pub(crate) fn pin(self, conversations: &[Uuid], pinned: bool) {
         self.trouble.set(None);
         let to = UpdateConversation { pinned: Some(pinned), ..UpdateConversation::default() };
@@ -36,7 +37,7 @@ impl ConversationList {
         self.send_writes();
     }
 
-    /// Puts conversations into the archive, or takes them out of it.
+    /// Archives conversations, or takes them out of the archive.
     pub(crate) fn archive(self, conversations: &[Uuid], archived: bool) {
         let deed = if archived { Deed::Archived } else { Deed::Unarchived };
         if self.begin(deed, conversations) {
@@ -46,22 +47,22 @@ impl ConversationList {
         }
     }
 
-    /// Deletes conversations, unless they are taken back in time.
+    /// Deletes conversations, unless the user undoes that in time.
     pub(crate) fn delete(self, conversations: &[Uuid]) {
         self.begin(Deed::Deleted, conversations);
     }
 
-    /// What can be taken back, the latest last.
+    /// Returns the actions that can be undone, oldest first.
     pub(crate) fn batches(self) -> Vec<Batch> {
         self.undo.with(|undo| undo.batches().to_vec())
     }
 
-    /// Takes back what was done, and gives the first conversation that it was done to.
+    /// Undoes an action. Returns the first of its conversations.
     pub(crate) fn take_back(self, number: u32) -> Option<Uuid> {
         let batch = self.undo.try_update(|undo| undo.take(number)).flatten()?;
         if batch.deed != Deed::Deleted {
             for item in &batch.conversations {
-                // It may be in no page any more.
+                // It may no longer be in any page.
                 let known = self.pages.with_untracked(|pages| pages.find(item.uuid).cloned());
                 let before = ConversationSummary { archived: item.archived, ..known.unwrap_or_else(|| item.clone()) };
                 let to = UpdateConversation { archived: Some(item.archived), ..UpdateConversation::default() };
@@ -73,12 +74,12 @@ impl ConversationList {
         batch.conversations.first().map(|item| item.uuid)
     }
 
-    /// Whether a conversation is deleted here but not yet on the server.
+    /// Returns `true` if a conversation is deleted here, but not yet on the server.
     pub(crate) fn is_leaving(self, uuid: Uuid) -> bool {
         self.undo.with(|undo| undo.is_deleting(uuid))
     }
 
-    /// Begins the time in which it can be taken back. False when it is about nothing that is known.
+    /// Starts the time in which an action can be undone. Returns `false` if none of the conversations is known.
     fn begin(self, deed: Deed, conversations: &[Uuid]) -> bool {
         self.trouble.set(None);
         let known: Vec<_> = self
@@ -90,7 +91,7 @@ impl ConversationList {
         let Some(number) = self.undo.try_update(|undo| undo.begin(deed, known)) else { return false };
         spawn_local(async move {
             browser::sleep(UNDO_FOR).await;
-            // It may have been taken back.
+            // The action may have been undone.
             let Some(batch) = self.undo.try_update(|undo| undo.take_due(number)).flatten() else { return };
             if batch.deed == Deed::Deleted {
                 batch.conversations.iter().for_each(|item| self.push(item.uuid, Write::Delete));
@@ -100,7 +101,7 @@ impl ConversationList {
         true
     }
 
-    /// Changes conversations here, and has the server told.
+    /// Changes conversations here, and queues the change for the server.
     fn update(self, conversations: impl IntoIterator<Item = Uuid>, to: &UpdateConversation) {
         for uuid in conversations {
             let Some(before) = self.pages.with_untracked(|pages| pages.find(uuid).cloned()) else { continue };
@@ -128,7 +129,7 @@ impl ConversationList {
         });
     }
 
-    /// Shows once more what the server did not know yet when it told its list.
+    /// Shows pending changes again, because a list response may not contain them yet.
     pub(super) fn show_pending(self) {
         for (uuid, to) in self.writes.try_with_value(Writes::pending).unwrap_or_default() {
             self.show(uuid, &to);
@@ -139,7 +140,7 @@ impl ConversationList {
         self.writes.try_update_value(|writes| writes.push(uuid, write));
     }
 
-    /// Tells the server as much as can be told at once, and the rest as that comes to its end.
+    /// Sends as many queued changes as the limit allows. The others follow as these complete.
     fn send_writes(self) {
         while let Some((uuid, write)) = self.writes.try_update_value(Writes::next).flatten() {
             spawn_local(async move {
@@ -164,7 +165,7 @@ impl ConversationList {
                     self.show(uuid, back);
                 }
             }
-            // What is told from now on may still be older; a list that is asked for now is not.
+            // Events that arrive now may still be older than the change. A list that is requested now is not.
             (Write::Update { .. }, Ok(())) => self.refresh(),
         }
         if *write == Write::Delete {
@@ -176,7 +177,7 @@ impl ConversationList {
         self.trouble.try_set(Some(error.message(self.text)));
     }
 
-    /// The page is left: nobody can take anything back any more, or wait for anything.
+    /// Sends all queued changes, and deletions that could still be undone, when the user leaves the page.
     pub(super) fn write_at_leaving(self) {
         let deletions = self.undo.try_update(Undo::take_deletions).unwrap_or_default();
         let deletions = deletions.into_iter().map(|uuid| (uuid, Write::Delete));
@@ -195,7 +196,7 @@ impl ConversationList {
         }
     }
 
-    /// Tells everybody on this page at once that a conversation is gone.
+    /// Reports the deletion of a conversation to all subscribers of the feed on this page.
     fn tell_deleted(self, uuid: Uuid) {
         let (kind, title) = (FeedKind::ConversationDeleted, None);
         self.feed.publish(&News::Event(FeedEvent {

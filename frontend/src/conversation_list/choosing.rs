@@ -1,4 +1,4 @@
-//! How a reader chooses several conversations of those that are shown. What is chosen is in `selection`.
+//! Selecting several of the shown conversations. `selection` holds the selection.
 
 use leptos::prelude::*;
 use uuid::Uuid;
@@ -6,12 +6,12 @@ use uuid::Uuid;
 use super::{selection::Selection, state::ConversationList};
 
 impl ConversationList {
-    /// Whether one chooses several.
+    /// Returns `true` while the user selects conversations.
     pub(crate) fn is_selecting(self) -> bool {
         self.selection.with(Option::is_some)
     }
 
-    /// Begins to choose several, with this one.
+    /// Starts a selection, which contains `first` if there is one.
     pub(crate) fn begin_selection(self, first: Option<Uuid>) {
         let mut selection = Selection::default();
         if let Some(uuid) = first {
@@ -20,7 +20,7 @@ impl ConversationList {
         self.selection.set(Some(selection));
     }
 
-    /// Chooses one more, or no longer; with `stretch` all between it and the one before.
+    /// Selects a conversation, or deselects it. With `stretch`, selects the range from the last one to this one.
     pub(crate) fn choose(self, uuid: Uuid, stretch: bool) {
         let shown = untrack(|| self.shown());
         self.selection.update(|selection| match selection {
@@ -30,7 +30,7 @@ impl ConversationList {
         });
     }
 
-    /// Ends choosing. False when nobody was.
+    /// Ends the selection. Returns `false` if there was none.
     pub(crate) fn end_selection(self) -> bool {
         let was = untrack(|| self.is_selecting());
         if was {
@@ -39,12 +39,12 @@ impl ConversationList {
         was
     }
 
-    /// Whether this one is chosen.
+    /// Returns `true` if a conversation is selected.
     pub(crate) fn is_chosen(self, uuid: Uuid) -> bool {
         self.selection.with(|selection| selection.as_ref().is_some_and(|selection| selection.holds(uuid)))
     }
 
-    /// Those that are chosen.
+    /// Returns the shown conversations that are selected.
     pub(crate) fn chosen(self) -> Vec<Uuid> {
         let shown = self.shown();
         self.selection.with(|selection| selection.as_ref().map(|selection| selection.among(&shown)).unwrap_or_default())

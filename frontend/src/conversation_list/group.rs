@@ -1,15 +1,15 @@
-//! The groups that the list is shown in.
+//! Groups of the list: pinned conversations, and days.
 
 use crate::{days::Day, language::Language};
 
-/// The groups of the list, in their order.
+/// A group of the list. The order of the variants is that of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Group {
     Pinned,
     Day(Day),
 }
 
-/// The words above a group.
+/// Returns the heading of a group.
 pub(crate) fn group_label(text: Language, group: Group) -> &'static str {
     match group {
         Group::Pinned => text.pinned(),

@@ -1,4 +1,4 @@
-//! What the feed tells, as far as the list shows it.
+//! Applies events of the feed to the list.
 
 use leptos::prelude::UpdateValue as _;
 use tallybook_protocol::FeedKind;
@@ -7,7 +7,7 @@ use super::{state::ConversationList, writes::Writes};
 use crate::feed::{Feed, News};
 
 impl ConversationList {
-    /// Keeps up with what `feed` tells.
+    /// Subscribes the list to `feed`.
     pub(crate) fn follow(self, feed: Feed) {
         feed.subscribe(move |news| self.hear(&news));
     }
@@ -21,7 +21,7 @@ impl ConversationList {
             News::Event(event) => event.clone(),
         };
         match event.kind {
-            // It may be anywhere in the list by now, under whatever name.
+            // The position of the conversation and its title may have changed.
             FeedKind::ConversationCreated | FeedKind::TurnStarted => self.refresh(),
             FeedKind::ConversationUpdated => {
                 self.refresh();

@@ -1,33 +1,33 @@
-//! What is known of the conversations: the pages of the list, of the archive and of what was searched for, and the one that
-//! is open. Pure.
+//! Known conversations: the pages of the list, of the archive and of the search, and the open conversation. Does not
+//! use the browser.
 
 use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
 type Conversations = Page<ConversationSummary>;
 
-/// What of it is shown.
+/// A view of the conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum View {
-    /// All but those in the archive, the pinned ones first.
+    /// All conversations except archived ones. Pinned ones come first.
     #[default]
     Conversations,
     Archive,
-    /// What was searched for.
+    /// Search results.
     Search,
 }
 
-/// All that was loaded. A conversation may stand in several pages, and is the same in each.
+/// All loaded conversations. A conversation may be in several pages, and has the same state in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pages {
-    /// The newest, and the pinned ones however old they are; nothing as long as they could not be loaded.
+    /// The newest conversations, and all pinned ones. `None` until they could be loaded.
     pub(super) newest: Option<Conversations>,
-    /// Loaded when it is first opened.
+    /// The archive. It is loaded when the user first opens it.
     pub(super) archive: Option<Conversations>,
     pub(super) found: Option<Conversations>,
-    /// The one that is open, which may be in none of the pages.
+    /// The open conversation, which may be in none of the pages.
     pub(super) open: Option<ConversationSummary>,
-    /// The id of the one that is open, while its summary is still loading.
+    /// The ID of the open conversation, while its summary is being loaded.
     pub(super) opening: Option<Uuid>,
 }
 
@@ -40,7 +40,8 @@ impl Pages {
         }
     }
 
-    /// The conversations of a view, in its order. The list has the open one too, where it can be marked, however old it is.
+    /// Returns the conversations of a view, in order. The list also contains the open conversation however old it is,
+    /// so that it can be highlighted there, unless it is archived.
     pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
         let page = self.page(view);
         let items = page.into_iter().flat_map(|page| &page.items);
@@ -63,7 +64,7 @@ impl Pages {
         }
     }
 
-    /// Makes a conversation the open one. Returns its id if its summary has to be loaded.
+    /// Sets the open conversation. Returns its ID if its summary must be loaded.
     pub(super) fn open(&mut self, uuid: Option<Uuid>) -> Option<Uuid> {
         let known = uuid.and_then(|uuid| self.find(uuid).cloned());
         self.opening = uuid.filter(|_| known.is_none());
@@ -71,27 +72,27 @@ impl Pages {
         self.opening
     }
 
-    /// Takes the summary of the open conversation. The summary of another one came too late.
+    /// Stores the loaded summary of the open conversation. Ignores that of a conversation that is no longer open.
     pub(super) fn opened(&mut self, summary: ConversationSummary) {
         if self.opening.take_if(|opening| *opening == summary.uuid).is_some() {
             self.open = Some(summary);
         }
     }
 
-    /// A conversation, wherever it stands.
+    /// Returns a conversation from any page.
     pub(super) fn find(&self, uuid: Uuid) -> Option<&ConversationSummary> {
         let pages = [&self.newest, &self.archive, &self.found].into_iter().flatten();
         pages.flat_map(|page| &page.items).chain(&self.open).find(|item| item.uuid == uuid)
     }
 
-    /// Changes a conversation wherever it stands.
+    /// Changes a conversation in all pages.
     pub(super) fn change(&mut self, uuid: Uuid, change: &dyn Fn(&mut ConversationSummary)) {
         let pages = [&mut self.newest, &mut self.archive, &mut self.found].into_iter().flatten();
         let items = pages.flat_map(|page| &mut page.items).chain(&mut self.open);
         items.filter(|item| item.uuid == uuid).for_each(change);
     }
 
-    /// Has a conversation be as it is now, also in lists that it has come into.
+    /// Sets the state of a conversation in all pages. Adds it to the list or the archive if it belongs there now.
     pub(super) fn put(&mut self, item: &ConversationSummary) {
         self.change(item.uuid, &|held| held.clone_from(item));
         for (page, belongs) in [(&mut self.newest, !item.archived), (&mut self.archive, item.archived)] {
@@ -111,10 +112,11 @@ impl Pages {
         self.open.take_if(|open| open.uuid == uuid);
     }
 
-    /// Takes the list as it was read again: its first page and all that is pinned.
+    /// Stores the list after a refresh: its first page, and all pinned conversations. Older pages that were loaded
+    /// stay.
     pub(super) fn renew(&mut self, newest: Conversations, pinned: Vec<ConversationSummary>) {
         let held = self.newest.take().map(|mut held| {
-            // Those that are left are no longer told by the list alone, but by `pinned` or the archive.
+            // Pinned conversations come from `pinned`, and archived ones from the archive.
             held.items.retain(|item| !item.pinned && !item.archived);
             held
         });
@@ -128,7 +130,7 @@ impl Pages {
         self.newest = Some(page);
     }
 
-    /// Adds the page after `cursor`, unless another list has taken the place of the one that it belongs to.
+    /// Adds the page after `cursor`, unless the list that it belongs to was replaced.
     pub(super) fn append(&mut self, view: View, cursor: &str, page: Conversations) {
         let held = match view {
             View::Conversations => &mut self.newest,
@@ -151,12 +153,12 @@ fn add(items: &mut Vec<ConversationSummary>, more: Vec<ConversationSummary>) {
     sort(items);
 }
 
-/// Newest first; those of one time stay as they were.
+/// Sorts conversations, newest first. Those with the same time keep their order.
 fn sort(items: &mut [ConversationSummary]) {
     items.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
 }
 
-/// The newest page before the older ones that were loaded already.
+/// Returns the newest page, followed by older conversations that were loaded before.
 fn joined(newest: Conversations, held: Option<Conversations>) -> Conversations {
     let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
         return newest;
@@ -208,27 +210,27 @@ mod tests {
     }
 
     #[test]
-    fn older_pages_stay_when_the_newest_is_read_again() {
+    fn older_pages_stay_when_the_newest_page_is_loaded_again() {
         let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
-        // 3 was written to, and 2 is the last of the first page now.
+        // Conversation 3 has a new message, so 2 is now the last one of the first page.
         let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
         assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
     }
 
     #[test]
-    fn a_newest_page_that_is_all_there_is_replaces_what_was_held() {
+    fn a_newest_page_without_further_pages_replaces_the_list() {
         let held = page(&[(1, 50), (2, 40)], None);
         assert_eq!(joined(page(&[(1, 50)], None), Some(held.clone())), page(&[(1, 50)], None));
         assert_eq!(joined(held.clone(), None), held);
     }
 
     #[test]
-    fn pinned_ones_stand_first_however_old_they_are_and_the_archive_is_apart() {
+    fn pinned_conversations_come_first_and_archived_ones_are_only_in_the_archive() {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50), (2, 40)], Some("after 2")), vec![pinned(9, 5)]);
         assert_eq!(shown(&pages, View::Conversations), [9, 1, 2]);
         pages.append(View::Conversations, "after 2", page(&[(3, 30), (9, 5)], None));
-        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "nothing stands there twice");
+        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "no conversation is listed twice");
 
         pages.put(&pinned(2, 40));
         assert_eq!(shown(&pages, View::Conversations), [2, 9, 1, 3]);
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_pinned_or_was_deleted_is_gone_once_the_list_was_read_again() {
+    fn conversations_that_were_unpinned_or_deleted_are_gone_after_a_refresh() {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(8, 6), pinned(9, 5)]);
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(9, 5)]);
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_one_list_comes_back_into_another_that_does_not_have_it() {
+    fn a_conversation_that_leaves_the_archive_is_added_to_the_list() {
         let mut pages = Pages { archive: Some(page(&[(7, 70)], None)), ..Pages::default() };
         pages.renew(page(&[(1, 50)], None), Vec::new());
         pages.put(&summary(7, 70));
@@ -257,19 +259,19 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_the_open_one_however_old_it_is() {
+    fn the_list_contains_the_open_conversation_however_old_it_is() {
         let mut pages = Pages { newest: Some(page(&[(1, 50), (2, 40)], Some("after 2"))), ..Pages::default() };
         pages.open = Some(summary(7, 1));
         assert_eq!(shown(&pages, View::Conversations), [1, 2, 7]);
         pages.append(View::Conversations, "after 2", page(&[(3, 30), (7, 1)], None));
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is there once");
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is listed once");
         pages.open = Some(ConversationSummary { archived: true, ..summary(8, 45) });
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "the archive has it");
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is in the archive");
         assert_eq!(shown(&Pages { open: pages.open, ..Pages::default() }, View::Conversations), [] as [u128; 0]);
     }
 
     #[test]
-    fn a_summary_that_comes_after_another_conversation_was_opened_changes_nothing() {
+    fn a_summary_that_arrives_after_another_conversation_was_opened_is_ignored() {
         let mut pages = Pages { newest: Some(page(&[(1, 50)], None)), ..Pages::default() };
         let [first, second] = [7, 8].map(Uuid::from_u128);
         assert_eq!(pages.open(Some(first)), Some(first));
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_open_one_is_known_though_no_page_has_it() {
+    fn the_open_conversation_is_known_even_if_no_page_contains_it() {
         let mut pages = Pages { open: Some(summary(5, 1)), ..Pages::default() };
         pages.change(Uuid::from_u128(5), &|item| item.archived = true);
         assert!(pages.find(Uuid::from_u128(5)).is_some_and(|item| item.archived));

@@ -1,17 +1,17 @@
-//! Several conversations chosen at once. Pure.
+//! The selected conversations. Does not use the browser.
 
 use uuid::Uuid;
 
-/// Which they are.
+/// A set of selected conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
     chosen: Vec<Uuid>,
-    /// The one that was chosen last, where a stretch begins.
+    /// The conversation that was selected or deselected last, where a range starts.
     anchor: Option<Uuid>,
 }
 
 impl Selection {
-    /// Chooses one, or no longer.
+    /// Selects a conversation, or deselects it.
     pub(super) fn toggle(&mut self, uuid: Uuid) {
         if self.holds(uuid) {
             self.chosen.retain(|other| *other != uuid);
@@ -21,7 +21,7 @@ impl Selection {
         self.anchor = Some(uuid);
     }
 
-    /// Chooses all from the one before to this one, as they are `shown`.
+    /// Selects all conversations from the last one to this one, in the order of `shown`.
     pub(super) fn extend(&mut self, uuid: Uuid, shown: &[Uuid]) {
         let place = |wanted: Uuid| shown.iter().position(|other| *other == wanted);
         let Some((from, to)) = self.anchor.and_then(place).zip(place(uuid)) else { return self.toggle(uuid) };
@@ -37,7 +37,7 @@ impl Selection {
         self.chosen.contains(&uuid)
     }
 
-    /// Those that are still `shown`.
+    /// Returns the selected conversations that are `shown`, in that order.
     pub(super) fn among(&self, shown: &[Uuid]) -> Vec<Uuid> {
         shown.iter().copied().filter(|uuid| self.holds(*uuid)).collect()
     }
@@ -48,12 +48,12 @@ mod tests {
     use super::{Selection, Uuid};
 
     #[test]
-    fn stretches_go_from_the_last_choice_either_way() {
+    fn a_range_starts_at_the_last_choice_and_goes_in_either_direction() {
         let shown: Vec<_> = (0..6).map(Uuid::from_u128).collect();
         let chosen = |selection: &Selection| -> Vec<_> { selection.among(&shown).iter().map(Uuid::as_u128).collect() };
         let mut selection = Selection::default();
         selection.extend(shown[3], &shown);
-        assert_eq!(chosen(&selection), [3], "there is nothing to go on from");
+        assert_eq!(chosen(&selection), [3], "a range without a start is one conversation");
         selection.extend(shown[1], &shown);
         assert_eq!(chosen(&selection), [1, 2, 3]);
         selection.toggle(shown[2]);
@@ -64,6 +64,6 @@ mod tests {
         let gone = Uuid::from_u128(9);
         selection.toggle(gone);
         selection.extend(shown[0], &shown);
-        assert_eq!(chosen(&selection), [0, 1, 3, 4, 5], "a stretch from one that is gone is a choice");
+        assert_eq!(chosen(&selection), [0, 1, 3, 4, 5], "a range from a conversation that is gone is one conversation");
     }
 }

@@ -1,4 +1,4 @@
-//! What the list of conversations is made of. What is done with it is in the files beside this one, which all need it.
+//! The state of the list of conversations. The other files in this folder have its methods.
 
 use leptos::prelude::*;
 use tallybook_protocol::FeedEvent;
@@ -7,31 +7,33 @@ use uuid::Uuid;
 use super::{pages::Pages, selection::Selection, undo::Undo, writes::Writes};
 use crate::{data::PageError, days::Calendar, feed::Feed, language::Language};
 
-/// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
+/// The list of conversations. Its signals belong to the component that created it, and its tasks end with that
+/// component.
 #[derive(Clone, Copy)]
 pub(crate) struct ConversationList {
     pub(super) pages: RwSignal<Pages>,
-    /// Why there is no list.
+    /// The reason why the list could not be loaded.
     pub(crate) error: RwSignal<Option<PageError>>,
-    /// What is searched for.
+    /// The text of the search field.
     pub(crate) search: RwSignal<String>,
-    /// Whether the archive is shown in place of the list.
+    /// `true` if the archive is shown instead of the list.
     pub(super) in_archive: RwSignal<bool>,
-    /// What is chosen, while one chooses.
+    /// The selection, while the user selects conversations.
     pub(super) selection: RwSignal<Option<Selection>>,
-    /// The one whose title is being changed in the list.
+    /// The conversation whose title is being edited in the list.
     pub(crate) renaming: RwSignal<Option<Uuid>>,
     pub(super) undo: RwSignal<Undo>,
     pub(super) writes: StoredValue<Writes>,
-    /// What went wrong with the last search, or with loading more.
+    /// The reason why the last search, or the last attempt to load more, failed.
     pub(crate) notice: RwSignal<Option<String>>,
-    /// What went wrong with the last change.
+    /// The reason why the last change failed.
     pub(crate) trouble: RwSignal<Option<String>>,
     pub(super) calendar: RwSignal<Calendar>,
     pub(super) loading_more: StoredValue<bool>,
     pub(super) refreshing: StoredValue<bool>,
     pub(super) searches: StoredValue<u32>,
-    /// The last time that the newest conversations were asked for, and what was told since: their list may be older.
+    /// Number of the last request for the newest conversations. `meanwhile` has the events since then, because the
+    /// response may be older than these.
     pub(super) asked: StoredValue<u32>,
     pub(super) meanwhile: StoredValue<Option<Vec<FeedEvent>>>,
     pub(super) feed: Feed,

@@ -1,4 +1,4 @@
-//! What the list learns of a conversation without asking, whoever tells it.
+//! Applies what events say about a conversation, without a request to the server.
 
 use leptos::prelude::*;
 use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind};
@@ -8,7 +8,7 @@ use super::{pages::Pages, state::ConversationList};
 use crate::session::forget_draft;
 
 impl ConversationList {
-    /// Shows what is known without asking.
+    /// Applies an event.
     pub(super) fn apply(self, event: FeedEvent) {
         let uuid = event.conversation_id;
         match (event.kind, event.title) {

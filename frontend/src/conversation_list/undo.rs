@@ -1,38 +1,38 @@
-//! What can be taken back for a moment: conversations that were put away, and deletions that the server has not been asked
-//! for yet. Pure.
+//! Actions that can be undone for a short time: archived conversations, and deletions that were not sent to the server
+//! yet. Does not use the browser.
 
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
-/// What was done.
+/// An action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     Archived,
     Unarchived,
-    /// Not on the server before the time for second thoughts is over.
+    /// Sent to the server when it can no longer be undone.
     Deleted,
 }
 
-/// Conversations to which something was done at once, and is taken back at once.
+/// Conversations of one action, which is undone for all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) number: u32,
     pub(crate) deed: Deed,
-    /// As they were before.
+    /// Their states before the action.
     pub(crate) conversations: Vec<ConversationSummary>,
 }
 
-/// All that can be taken back. Each batch has a number of its own, and so its own time.
+/// All actions that can be undone. Each batch has its own number and its own time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
     batches: Vec<Batch>,
     last: u32,
-    /// Can no longer be taken back, and is not yet gone from the server.
+    /// Deletions that can no longer be undone, and are not completed on the server.
     deleting: Vec<Uuid>,
 }
 
 impl Undo {
-    /// Begins the time of a batch, and gives its number. A conversation is in the last one alone that it was put into.
+    /// Starts the time of a batch, and returns its number. A conversation is only in the last batch that contains it.
     pub(super) fn begin(&mut self, deed: Deed, conversations: Vec<ConversationSummary>) -> u32 {
         self.last = self.last.wrapping_add(1);
         for batch in &mut self.batches {
@@ -43,13 +43,13 @@ impl Undo {
         self.last
     }
 
-    /// Ends the time of a batch; `None` when it was taken back before.
+    /// Removes a batch; `None` if it was already undone.
     pub(super) fn take(&mut self, number: u32) -> Option<Batch> {
         let at = self.batches.iter().position(|batch| batch.number == number)?;
         Some(self.batches.remove(at))
     }
 
-    /// The same, and counts what it deletes as being deleted until that is done.
+    /// Removes a batch whose time is over; `None` if it was undone. Its deletions count as running until [`Self::end`].
     pub(super) fn take_due(&mut self, number: u32) -> Option<Batch> {
         let batch = self.take(number)?;
         if batch.deed == Deed::Deleted {
@@ -58,7 +58,7 @@ impl Undo {
         Some(batch)
     }
 
-    /// All deletions that could be taken back, of which none can be any more.
+    /// Removes all deletions that could still be undone, and returns their conversations.
     pub(super) fn take_deletions(&mut self) -> Vec<Uuid> {
         let (deletions, others) =
             std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.deed == Deed::Deleted);
@@ -67,18 +67,18 @@ impl Undo {
         deletions.into_iter().flat_map(|batch| batch.conversations).map(|item| item.uuid).collect()
     }
 
-    /// A deletion came to its end.
+    /// Ends a deletion, successful or not.
     pub(super) fn end(&mut self, uuid: Uuid) {
         self.deleting.retain(|other| *other != uuid);
     }
 
-    /// Whether a conversation is deleted here and perhaps not on the server.
+    /// Returns `true` if a conversation is deleted here, but perhaps not yet on the server.
     pub(super) fn is_deleting(&self, uuid: Uuid) -> bool {
         let batches = self.batches.iter().filter(|batch| batch.deed == Deed::Deleted);
         self.deleting.contains(&uuid) || batches.flat_map(|batch| &batch.conversations).any(|item| item.uuid == uuid)
     }
 
-    /// What can be taken back, the latest last.
+    /// Returns the batches that can be undone, oldest first.
     pub(super) fn batches(&self) -> &[Batch] {
         &self.batches
     }
@@ -107,29 +107,29 @@ mod tests {
     }
 
     #[test]
-    fn each_batch_has_its_own_time_for_second_thoughts() {
+    fn each_batch_can_be_undone_for_its_own_time() {
         let mut undo = Undo::default();
         let first = undo.begin(Deed::Deleted, vec![item(1), item(2)]);
         assert!(undo.take(first).is_some());
         let second = undo.begin(Deed::Deleted, vec![item(1)]);
         let beside = undo.begin(Deed::Archived, vec![item(3)]);
-        assert_eq!(undo.take_due(first), None, "it was taken back, and what came after has time left");
+        assert_eq!(undo.take_due(first), None, "it was undone, and the later batch has time left");
         assert!(undo.is_deleting(item(1).uuid) && !undo.is_deleting(item(3).uuid));
         assert!(undo.take_due(second).is_some());
-        assert!(undo.is_deleting(item(1).uuid), "until the server has done it");
+        assert!(undo.is_deleting(item(1).uuid), "until the server has deleted it");
         undo.end(item(1).uuid);
         assert!(!undo.is_deleting(item(1).uuid));
         assert_eq!(undo.batches().iter().map(|batch| batch.number).collect::<Vec<_>>(), [beside]);
     }
 
     #[test]
-    fn a_conversation_is_in_the_last_batch_alone() {
+    fn a_conversation_is_only_in_its_last_batch() {
         let mut undo = Undo::default();
         undo.begin(Deed::Archived, vec![item(1), item(2)]);
         undo.begin(Deed::Deleted, vec![item(2)]);
         let held = |undo: &Undo| undo.batches().iter().map(|batch| batch.conversations.len()).collect::<Vec<_>>();
         assert_eq!(held(&undo), [1, 1]);
         assert_eq!(undo.take_deletions(), [item(2).uuid]);
-        assert_eq!(held(&undo), [1], "what was put away is so on the server already");
+        assert_eq!(held(&undo), [1], "the server has already archived the other one");
     }
 }

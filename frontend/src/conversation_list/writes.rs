@@ -1,18 +1,19 @@
-//! What the server is still to be told of conversations, in order: one thing at a time for each of them, and only so many
-//! at once. And what it was told, until the list was read again: what comes of an earlier reading is older. Pure.
+//! Queue of conversation updates: ordered, with one request at a time per conversation and a limit for all. Also
+//! remembers completed updates until the list is loaded again, because an older list response does not contain them.
+//! Does not use the browser.
 
 use std::collections::VecDeque;
 
 use tallybook_protocol::UpdateConversation;
 use uuid::Uuid;
 
-/// Requests at once. A browser has six connections to a host, of which streams need some.
+/// Maximum number of requests at once. A browser has six connections to a host, and streams need some of these.
 const MAX_AT_ONCE: usize = 3;
 
-/// What is to be done to a conversation.
+/// A change of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Write {
-    /// Holds the way back, too.
+    /// Changes fields. `back` has their previous values.
     Update {
         to: UpdateConversation,
         back: UpdateConversation,
@@ -20,8 +21,8 @@ pub(super) enum Write {
     Delete,
 }
 
-/// What waits, what is under way, and what was done since the list was last asked for; and the conversations of which something was
-/// told that may be older than that.
+/// Waiting and running changes, and those that were completed since the list was last requested. `doubted` has the
+/// conversations that an event concerned which may be older than these changes.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,
@@ -30,11 +31,11 @@ pub(super) struct Writes {
     doubted: Vec<Uuid>,
 }
 
-/// What was open when something was asked for.
+/// The completed changes and doubted conversations at the time of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Open {
     done: usize,
-    /// Of these something was told that is not to be believed.
+    /// Conversations with an event that may be outdated.
     pub(super) doubted: Vec<Uuid>,
 }
 
@@ -43,7 +44,7 @@ impl Writes {
         self.waiting.push_back((uuid, write));
     }
 
-    /// What can be done now.
+    /// Returns the next change that can be sent now.
     pub(super) fn next(&mut self) -> Option<(Uuid, Write)> {
         if self.running.len() >= MAX_AT_ONCE {
             return None;
@@ -54,7 +55,7 @@ impl Writes {
         Some(next)
     }
 
-    /// One came to its end, well or not. False when there is something later that decides how the conversation is.
+    /// Ends a change, successful or not. Returns `false` if a later change of the conversation waits.
     pub(super) fn end(&mut self, uuid: Uuid, is_done: bool) -> bool {
         if let Some(at) = self.running.iter().position(|(other, _)| *other == uuid)
             && let (_, Write::Update { to, .. }) = self.running.remove(at)
@@ -65,7 +66,7 @@ impl Writes {
         self.waiting.iter().all(|(other, _)| *other != uuid)
     }
 
-    /// What an answer of the server may not know yet, in order.
+    /// Returns the updates that a response of the server may not contain yet, in order.
     pub(super) fn pending(&self) -> Vec<(Uuid, UpdateConversation)> {
         let updates = self.running.iter().chain(&self.waiting).filter_map(|(uuid, write)| match write {
             Write::Update { to, .. } => Some((*uuid, to.clone())),
@@ -74,8 +75,8 @@ impl Writes {
         self.done.iter().cloned().chain(updates).collect()
     }
 
-    /// Takes down that something is told of a conversation, and says whether that may be older than what was done to it here: then
-    /// it is not to be believed, and how the conversation is has to be asked.
+    /// Handles an event about a conversation. Returns `true` if the event may be older than a change that was made
+    /// here. Then the event must be ignored, and the conversation must be loaded instead.
     pub(super) fn doubt(&mut self, uuid: Uuid) -> bool {
         let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
         let is_doubtful = self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid);
@@ -85,18 +86,18 @@ impl Writes {
         is_doubtful
     }
 
-    /// What an answer settles that is asked for now, for [`Self::settle`].
+    /// Returns what the response to a request sent now will settle, for [`Self::settle`].
     pub(super) fn open(&self) -> Open {
         Open { done: self.done.len(), doubted: self.doubted.clone() }
     }
 
-    /// How everything is was read anew.
+    /// Forgets what a list response has settled.
     pub(super) fn settle(&mut self, open: &Open) {
         self.done.drain(..open.done.min(self.done.len()));
         self.doubted.retain(|uuid| !open.doubted.contains(uuid));
     }
 
-    /// All that waits, of which nothing is known here any more.
+    /// Removes and returns all waiting changes.
     pub(super) fn take(&mut self) -> VecDeque<(Uuid, Write)> {
         std::mem::take(&mut self.waiting)
     }
@@ -107,7 +108,7 @@ mod tests {
     use super::{MAX_AT_ONCE, UpdateConversation, Uuid, Write, Writes};
 
     #[test]
-    fn only_so_many_at_once_and_one_after_the_other_for_each_conversation() {
+    fn requests_are_limited_and_sequential_for_each_conversation() {
         let mut writes = Writes::default();
         let [same, last] = [Uuid::from_u128(0), Uuid::from_u128(99)];
         writes.push(same, Write::Delete);
@@ -118,7 +119,7 @@ mod tests {
         writes.push(last, Write::Delete);
         let begun: Vec<_> = std::iter::from_fn(|| writes.next()).map(|(uuid, _)| uuid.as_u128()).collect();
         assert_eq!(begun, (0..MAX_AT_ONCE as u128).collect::<Vec<_>>());
-        assert!(!writes.end(same, true), "what comes later decides");
+        assert!(!writes.end(same, true), "a later change waits");
         assert_eq!(writes.next(), Some((same, Write::Delete)));
         assert!(writes.end(same, true));
         assert_eq!(writes.take().len(), 1);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_counts_until_the_list_was_read_after_it() {
+    fn completed_changes_are_remembered_until_the_list_is_loaded_again() {
         let mut writes = Writes::default();
         let uuid = Uuid::from_u128(1);
         let archived = |archived| UpdateConversation { archived: Some(archived), ..UpdateConversation::default() };
@@ -141,11 +142,15 @@ mod tests {
         assert_eq!(asked.doubted, [uuid]);
         done(&mut writes, false, true);
         done(&mut writes, true, false);
-        assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "what was refused is not done");
+        assert_eq!(
+            writes.pending(),
+            [(uuid, archived(true)), (uuid, archived(false))],
+            "a refused change is not remembered"
+        );
         writes.settle(&asked);
         assert_eq!(writes.pending(), [(uuid, archived(false))]);
         assert!(writes.open().doubted.is_empty());
-        assert!(writes.doubt(uuid), "more was done since");
+        assert!(writes.doubt(uuid), "a later change was completed since");
         writes.settle(&writes.open());
         assert!(!writes.doubt(uuid));
     }

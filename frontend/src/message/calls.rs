@@ -146,7 +146,7 @@ fn call_row(view: View<'_>, row: Element, call: &Call) -> Element {
     let Some(live) = view.live else { return row };
     let key = ItemKey::Call(call.id);
     let waited = live.clocks.seconds(Clock::Call(call.id));
-    // What a call asks for is in its card; if there is no card, in its details.
+    // The arguments of a waiting call are in its card, or without a card in its details.
     let has_card = view.entry.asks_for_decisions();
     let is_open = live.toggles.is_open(live.expand_all, key, call.awaits_decision() && !has_card);
     let button = call_line(view, call, waited)
@@ -208,7 +208,7 @@ pub(super) fn call_line(view: View<'_>, call: &Call, waited: u64) -> Element {
         .with_child(span("tool-duration", duration))
 }
 
-/// Adds what there is to say of a call that is not over, or ended while the user was there.
+/// Adds the state of a call that is not over, or that ended while the user was watching.
 fn with_news(view: View<'_>, row: Element, call: &Call, waited: u64) -> Element {
     let text = view.text;
     // Announced from here, since a change inside a button is not.
@@ -246,7 +246,7 @@ fn progress_bar(progress: &Progress, text: Language) -> Element {
         .with_child(element("span").with("dir", "auto").with_text(text.progress(progress)))
 }
 
-/// How long a running call keeps the user waiting.
+/// The pace of a running call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     Usual,

@@ -1,4 +1,4 @@
-//! What runs in a message, and for how long. A count of seconds begins when the page first sees that something runs.
+//! Counts the seconds of running parts of a message, from the time when the page first sees them running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub(crate) struct Clocks {
     since: BTreeMap<Clock, i64>,
     /// Calls that were not over when they were first seen. Their end is announced.
     watched: BTreeSet<ToolCallId>,
-    /// What the answer waits for, and since when.
+    /// The reason why the answer waits, and the start of the wait.
     waiting: Option<(Waiting, i64)>,
 }
 

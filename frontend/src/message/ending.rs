@@ -1,5 +1,4 @@
-//! What is below an answer's text: what the answer waits for, or how it ended unless it simply did; and the button that
-//! continues an answer that is not complete.
+//! The end of an answer: the reason why it waits, or why it ended early, and the button that continues it.
 
 use std::borrow::Cow;
 

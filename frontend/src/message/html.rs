@@ -10,7 +10,7 @@ use super::{
 };
 use crate::language::Language;
 
-/// Maximum bytes of HTML of a message on the page. The browser draws what is left out.
+/// Maximum bytes of HTML of a message on the page. The browser renders the rest.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Writes a message of the page. `near` is how far the message is from the newest one, for the style; `fill` writes what is

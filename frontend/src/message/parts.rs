@@ -127,7 +127,7 @@ pub(crate) enum Slot {
     Reasoning(i64),
     /// The model of the answer, with the models that could answer again.
     Author,
-    /// What was done for the answer and why.
+    /// The explanation of the answer.
     Explanation,
 }
 
@@ -203,7 +203,7 @@ pub(super) fn prose(view: View<'_>, range: &Range<usize>) -> Element {
 /// The stretches of Markdown in a message.
 pub(crate) struct Stretches<'a> {
     entry: &'a Entry,
-    /// Where each stretch ends, by where it begins, in bytes of the message's text.
+    /// Ends of the stretches by their starts, in bytes of the message's text.
     ends: BTreeMap<usize, usize>,
     grows_from: usize,
 }

@@ -163,11 +163,11 @@ pub(super) fn keys_of(pieces: &[Segment]) -> Vec<ItemKey> {
     keys.flatten().copied().collect()
 }
 
-/// What was said about a step.
+/// The notes on a step.
 struct Notes {
     /// Why it failed, or is tried again.
     reason: Option<String>,
-    /// What the evaluation found good.
+    /// The evaluation's reason for accepting it.
     judgement: Option<String>,
 }
 

@@ -59,7 +59,7 @@ impl Room {
     }
 }
 
-/// Writes a message of a page without scripts, as much of it as there is room for.
+/// Writes a message of a page without scripts, up to the remaining room.
 pub(crate) fn write_printed(view: View<'_>, room: &mut Room, html: &mut String) {
     if room.left == 0 {
         room.is_exceeded = true;

@@ -10,13 +10,13 @@ use crate::{
     transcript::{Entry, ExpandAll, ItemKey, Toggles},
 };
 
-/// What the user did with a message, and what the page offers for it now.
+/// The user's changes to a message's view, and the actions that the page offers for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they occur in every combination")]
 pub(crate) struct Live {
     /// `true` if the message is part of an open conversation, and something can be done with it.
     pub(crate) has_actions: bool,
-    /// What the user opened and closed in the message.
+    /// The items that the user opened and closed.
     pub(crate) toggles: Toggles,
     /// The user's last command to open or close everything in the conversation.
     pub(crate) expand_all: ExpandAll,
@@ -28,7 +28,7 @@ pub(crate) struct Live {
     pub(crate) is_unfolded: bool,
     /// `true` while the form that edits a question is in its place.
     pub(crate) is_edited: bool,
-    /// What can be done about an answer that is not complete; `None` while a turn runs or if another message follows.
+    /// The action for an incomplete answer; `None` while a turn runs or if another message follows.
     pub(crate) way_on: Option<WayOn>,
     /// `true` while the turn is being stopped.
     pub(crate) is_stopping: bool,
@@ -36,25 +36,25 @@ pub(crate) struct Live {
     pub(crate) has_models: bool,
     /// `true` if the explanation of the answer was asked for.
     pub(crate) is_explained: bool,
-    /// What was copied a moment ago.
+    /// The part that was just copied.
     pub(crate) copied: Option<Copied>,
-    /// What the model of the newest answer received of the conversation, if this is the first message that it received in full.
+    /// The part of the conversation that the model of the newest answer received, if this is the first message in it.
     pub(crate) context: Option<ContextTruncation>,
     /// `true` in a browser, which knows how its user writes times. The server leaves them out.
     pub(crate) has_local_time: bool,
     /// When this message was first drawn, in milliseconds since 1970. It stands for the time of a message that has just been
     /// heard of.
     pub(crate) heard_ms: i64,
-    /// What runs, and since when.
+    /// The running parts, with their starts.
     pub(crate) clocks: Clocks,
 }
 
 /// A message to be rendered.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// By which the elements of the message are named.
+    /// ID from which the element IDs are made.
     pub(crate) id: MessageId,
-    /// What is known of the message.
+    /// The message's content.
     pub(crate) entry: &'a Entry,
     /// Language of labels.
     pub(crate) text: Language,
@@ -78,7 +78,7 @@ pub(crate) enum Copied {
     Link,
 }
 
-/// What can be done about an answer that is not complete.
+/// The action for an incomplete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WayOn {
     /// Resume it where it was cut off.

@@ -1,4 +1,5 @@
-//! The chat page: the list of conversations, and the open conversation, new chat, or settings. The address decides which.
+//! The chat page: the list of conversations, and the open conversation, new chat, or settings. The address decides
+//! which.
 
 use leptos::{html, nonce::use_nonce, prelude::*};
 use tallybook_protocol::ConversationSummary;
@@ -134,7 +135,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                         each=move || [opened.get()]
                         key=|opened| opened.number
                         children=move |Opened { number, address }| {
-                            // The content of the document is for the first pane only, even if the user leaves that early.
+                            // The content of the document is for the first pane only, even if the user leaves that
+                            // early.
                             let sent = content.try_update_value(Option::take).flatten();
                             let content = StoredValue::new(sent.filter(|_| number == 0));
                             // The previous session ended with its pane.
@@ -212,8 +214,8 @@ fn session_callbacks(
     }
 }
 
-/// Moves the focus to the message field after a link was clicked. After the keyboard, the focus stays in the list if the
-/// list is still visible.
+/// Moves the focus to the message field after a link was clicked. After the keyboard, the focus stays in the list if
+/// the list is still visible.
 fn after_link(address: Address, by_keyboard: bool) {
     if !by_keyboard || address == Address::NewChat || lies_over_page() {
         begin_to_write_after_press();
@@ -305,8 +307,8 @@ fn place_of(address: Address, content: Content, later_files: Later) -> (Place, I
     }
 }
 
-/// Returns the title of the open conversation, once it has one. A conversation that was deleted elsewhere keeps its last
-/// title.
+/// Returns the title of the open conversation, once it has one. A conversation that was deleted elsewhere keeps its
+/// last title.
 fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Option<String>> {
     let titled = memo(move |before: Option<&(Option<Uuid>, Option<String>)>| {
         let uuid = current.get();

@@ -1,5 +1,5 @@
-//! The sidebar where it lies over the page: on a small screen, and where it was folded away. As long as it is open nothing
-//! behind it can be reached; when it closes, the focus goes back to where it came from.
+//! The sidebar as an overlay, on a small screen or if it is folded. While it is open, nothing behind it can be reached.
+//! When it closes, the focus returns to where it was.
 
 use leptos::{
     ev,
@@ -17,12 +17,12 @@ use crate::{
     reactive::effect,
 };
 
-/// The sidebar over the page.
+/// The sidebar as an overlay.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawer {
-    /// Whether it was asked for.
+    /// `true` if the user opened it.
     pub(crate) open: RwSignal<bool>,
-    /// Whether it is open and lies over the page, which nobody can use meanwhile.
+    /// `true` if it is open as an overlay, so that the page behind it cannot be used.
     pub(crate) is_modal: Signal<bool>,
 }
 
@@ -45,7 +45,7 @@ impl Drawer {
                     });
                 }
                 (true, false) => {
-                    // What was hidden or behind it can be reached again in the next frame.
+                    // Elements that were hidden or behind it can be focused again in the next frame.
                     let back = came_from.try_update_value(Option::take).flatten();
                     in_next_frame(move || {
                         if let Some(back) = back.filter(|_| browser::is_focus_free() || is_in_sidebar()) {
@@ -57,7 +57,7 @@ impl Drawer {
             }
             is
         });
-        // A window that became wide shows it beside the page.
+        // In a window that became wide, the sidebar is beside the page.
         effect(move || {
             let resized = window_event_listener(ev::resize, move |_| {
                 if open.get_untracked() && !lies_over_page() {
@@ -69,19 +69,19 @@ impl Drawer {
         Self { open, is_modal: is_modal.into() }
     }
 
-    /// Shows it where it has to be opened to be seen.
+    /// Opens the sidebar if it is an overlay.
     pub(crate) fn show(self) {
         self.open.set(lies_over_page());
     }
 
-    /// Shows it, with the focus in the search before the next key comes, which should not be lost.
+    /// Opens the sidebar and focuses the search field before the next key press, which should not be lost.
     pub(crate) fn search(self) {
         self.show();
         if try_focus_search() {
             return;
         }
         spawn_local(async {
-            // A sidebar that was out of sight is shown by then, or in the next frame.
+            // A hidden sidebar is visible by then, or in the next frame.
             tick().await;
             if !try_focus_search() {
                 in_next_frame(|| {
@@ -92,12 +92,12 @@ impl Drawer {
     }
 }
 
-/// Whether the sidebar would lie over the page: where it has a button to open it, or was folded away.
+/// Returns `true` if the sidebar is an overlay: on a narrow screen, or if it is folded.
 pub(super) fn lies_over_page() -> bool {
     is_narrow() || browser::preferences().sidebar == Sidebar::Folded
 }
 
-/// Whether the screen is so narrow that the sidebar is opened by its button.
+/// Returns `true` if the screen is so narrow that a button opens the sidebar.
 pub(super) fn is_narrow() -> bool {
     let button = document().get_element_by_id("open-sidebar").and_then(|button| button.dyn_into::<HtmlElement>().ok());
     button.is_some_and(|button| button.offset_parent().is_some())

@@ -1,10 +1,10 @@
-//! The page for an address that means nothing.
+//! The page for an unknown address.
 
 use leptos::prelude::*;
 
 use crate::{components::nothing_here::NothingHere, language::use_language};
 
-/// Says that there is nothing here.
+/// Shows that this page does not exist.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
     let text = use_language();

@@ -1,4 +1,4 @@
-//! Carrying out what is chosen in the command palette.
+//! Command handlers of the command palette.
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::Role;
@@ -20,21 +20,21 @@ use crate::{
     transcript::Transcript,
 };
 
-/// All that a command may need.
+/// The parts of the page that commands use.
 #[derive(Clone, Copy)]
 pub(super) struct Orders {
     pub(super) list: ConversationList,
     pub(super) navigation: Navigation,
-    /// The session of the pane that is open.
+    /// The session of the open pane.
     pub(super) session: RwSignal<Option<Session>>,
-    /// The conversation whose title is being changed in the bar above it.
+    /// The conversation whose title is being edited in the header.
     pub(super) renaming: RwSignal<Option<Uuid>>,
     pub(super) drawer: Drawer,
     pub(super) sheet: HelpSheet,
 }
 
 impl Orders {
-    /// What is the case now.
+    /// Returns the state of the page, which decides what commands are available.
     pub(super) fn situation(self) -> Situation {
         untrack(move || {
             let uuid = self.navigation.get_untracked().uuid();
@@ -55,12 +55,12 @@ impl Orders {
         })
     }
 
-    /// Whether the address is that of a conversation.
+    /// Returns `true` if the address is that of a conversation.
     pub(super) fn is_in_conversation(self) -> bool {
         self.navigation.get_untracked().uuid().is_some()
     }
 
-    /// Goes where an entry leads, or does what it says.
+    /// Opens the chosen conversation, or carries out the chosen command.
     pub(super) fn run(self, action: Action) {
         match action {
             Action::Conversation(uuid) => self.open(Address::Conversation(uuid)),
@@ -68,7 +68,7 @@ impl Orders {
         }
     }
 
-    /// Shows the search.
+    /// Opens the search in the sidebar.
     pub(super) fn search(self) {
         self.drawer.search();
     }
@@ -83,7 +83,7 @@ impl Orders {
             Order::CopyAnswer => {
                 if let Some(answer) = self.last_answer() {
                     spawn_local(async move {
-                        // The browser may refuse; there is a button beside the answer, too.
+                        // The browser may refuse. The answer has a button for this, too.
                         let _ = browser::copy(&answer).await;
                     });
                 }
@@ -112,7 +112,7 @@ impl Orders {
         }
     }
 
-    /// Goes to a chat, to write there.
+    /// Goes to a chat and focuses the message field.
     fn open(self, address: Address) {
         self.navigation.go(address);
         begin_to_write_after_press();

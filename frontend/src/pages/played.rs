@@ -1,4 +1,4 @@
-//! An answer as it was at a moment of its making, drawn by the server for a page without scripts.
+//! Renders an answer at one moment of its playback, for a page without scripts.
 
 use tallybook_nodes::{element, write_html};
 use tallybook_protocol::PlayedEvent;
@@ -10,21 +10,21 @@ use crate::{
     playback::{Recording, Scene},
 };
 
-/// An answer at a moment. Times are milliseconds from its beginning.
+/// An answer at one moment of its playback. Times are in milliseconds from its start.
 pub struct PlayedAnswer {
-    /// What was to be seen, as HTML.
+    /// The HTML of the answer at that moment.
     pub html: String,
-    /// The moment, within the recording.
+    /// The moment, which is within the recording.
     pub at_ms: i64,
-    /// The moment before, when something else was to be seen; none at the beginning.
+    /// The previous moment at which something changed; `None` at the start.
     pub before_ms: Option<i64>,
-    /// The next one; none at the end.
+    /// The next moment at which something changes; `None` at the end.
     pub after_ms: Option<i64>,
-    /// How long it takes.
+    /// The duration of the recording.
     pub duration_ms: i64,
 }
 
-/// What was to be seen of a turn after so many milliseconds.
+/// Renders the answer of a turn as it was after `at_ms` milliseconds.
 pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> PlayedAnswer {
     let recording = Recording::new(events);
     let duration_ms = recording.duration_ms();

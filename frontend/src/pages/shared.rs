@@ -14,8 +14,8 @@ use crate::{
     transcript::Entry,
 };
 
-/// Writes the document with what a link shows: nothing if it is `None`, and if it is an error, why the conversation cannot be
-/// shown. `folder` is the address of the folder with the page's style.
+/// Renders the document of a public link. If `found` is `None`, it says that nothing is shared here; if it is an error,
+/// it says why the conversation cannot be shown. `folder` is the address of the folder with the page's style.
 pub fn shared_page(
     folder: &str,
     preferences: Preferences,

@@ -1,4 +1,4 @@
-//! The shell around a search: the only part of it that touches the browser.
+//! Runs a search in the browser: pauses, requests, and the signal with its state.
 
 use std::time::Duration;
 
@@ -9,33 +9,33 @@ use uuid::Uuid;
 use super::{Effect, Input, Search};
 use crate::{api, browser, task::spawn};
 
-/// One searches for what was typed after so long without another key.
+/// Time without a key press after which a search starts.
 const TYPING_PAUSE: Duration = Duration::from_millis(250);
 
-/// A search while the page lives. Its signals belong to the component that made it; its task ends with that component.
+/// A search on the page. Its signals belong to the component that created it, and its task ends with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct Finder {
-    /// What is known.
+    /// The state of the search.
     pub(crate) search: RwSignal<Search>,
-    /// The one conversation that is searched; everything when there is none.
+    /// The conversation to search; `None` for all conversations.
     conversation: Option<Uuid>,
     task: StoredValue<Option<AbortHandle>>,
 }
 
 impl Finder {
-    /// A search of one conversation, or of everything, that has not begun.
+    /// Creates a search of one conversation, or of all. It has no query yet.
     pub(crate) fn new(conversation: Option<Uuid>) -> Self {
         let finder = Self { search: RwSignal::default(), conversation, task: StoredValue::new(None) };
         on_cleanup(move || finder.let_go());
         finder
     }
 
-    /// Searches for `words` once no more are typed.
+    /// Searches for `words` once the user stops typing.
     pub(crate) fn search_for(self, words: String) {
         self.feed(Input::Typed(words));
     }
 
-    /// Finds more, or tries again.
+    /// Loads more matches, or retries.
     pub(crate) fn find_more(self) {
         self.feed(Input::More);
     }

@@ -1,4 +1,4 @@
-//! A search step by step.
+//! Tests of a search, one input at a time.
 
 use chrono::DateTime;
 use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Effect, Input, PAGES_ON_ITS_OWN, Search, Stage};
 use crate::api::ApiError;
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what a request gives")]
+#[expect(clippy::unnecessary_wraps, reason = "requests return a result")]
 fn page(ids: &[i64], cursor: Option<&str>, complete: bool) -> Result<SearchPage, ApiError> {
     let hit = |id: &i64| SearchHit {
         conversation_uuid: Uuid::nil(),
@@ -30,7 +30,7 @@ fn typed(search: &mut Search, text: &str) -> u32 {
     }
 }
 
-/// Types and waits; the ticket of what is asked then.
+/// Types a text and pauses. Returns the ticket of the request.
 fn asked(search: &mut Search, text: &str) -> u32 {
     let pause = typed(search, text);
     match search.take(Input::Paused(pause)) {
@@ -44,17 +44,17 @@ fn ids(search: &Search) -> Vec<i64> {
 }
 
 #[test]
-fn only_the_last_of_what_is_typed_is_asked_for() {
+fn only_the_last_typed_text_is_searched_for() {
     let mut search = Search::default();
     let first = typed(&mut search, "t");
     let second = typed(&mut search, "ta ");
     assert_eq!(search.take(Input::Paused(first)), None);
-    assert_eq!(search.take(Input::Typed(" ta".to_owned())), None, "that is the same");
+    assert_eq!(search.take(Input::Typed(" ta".to_owned())), None, "the query is the same");
     assert!(matches!(search.take(Input::Paused(second)), Some(Effect::Ask(_, query, None)) if query == "ta"));
 }
 
 #[test]
-fn a_late_answer_changes_nothing_and_what_was_found_stays_until_there_is_another() {
+fn a_late_response_is_ignored_and_matches_stay_until_the_next_response() {
     let mut search = Search::default();
     let first = asked(&mut search, "tax");
     assert_eq!(search.take(Input::Found(first, page(&[1], None, true))), None);
@@ -72,7 +72,7 @@ fn a_late_answer_changes_nothing_and_what_was_found_stays_until_there_is_another
 }
 
 #[test]
-fn pages_join_and_come_when_asked_for() {
+fn further_pages_are_added_when_the_user_asks_for_them() {
     let mut search = Search::default();
     let first = asked(&mut search, "tax");
     assert_eq!(search.take(Input::Found(first, page(&[1, 2], Some("2"), true))), None);
@@ -88,7 +88,7 @@ fn pages_join_and_come_when_asked_for() {
 }
 
 #[test]
-fn a_search_that_takes_long_goes_on_by_itself_for_a_while() {
+fn a_long_search_continues_automatically_for_a_limited_number_of_pages() {
     let mut search = Search::default();
     let mut ticket = asked(&mut search, "tax");
     for number in 1..PAGES_ON_ITS_OWN {
@@ -99,5 +99,5 @@ fn a_search_that_takes_long_goes_on_by_itself_for_a_while() {
     }
     assert_eq!(search.take(Input::Found(ticket, page(&[], Some("on"), false))), None);
     assert_eq!(search.stage(), &Stage::More);
-    assert!(matches!(search.take(Input::More), Some(Effect::Ask(..))), "and for another while when it is asked to");
+    assert!(matches!(search.take(Input::More), Some(Effect::Ask(..))), "the user can continue it");
 }

@@ -1,30 +1,31 @@
-//! Going from one of the places that were found to the next. Pure.
+//! Going from one match to the next. Does not use the browser.
 
-/// Which way.
+/// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Next,
     Previous,
 }
 
-/// Which of the places found is shown.
+/// The match that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
     at: Option<usize>,
 }
 
 impl Walk {
-    /// The place that is shown, counted from 0.
+    /// Returns the index of the shown match.
     pub(crate) fn at(self) -> Option<usize> {
         self.at
     }
 
-    /// Begins with the first of the places that are on the page, or else with the last, which is nearest to them.
+    /// Starts at the first match in the loaded messages. If all matches are before these, starts at the last one, which
+    /// is nearest.
     pub(crate) fn begin(not_loaded: usize, count: usize) -> Self {
         Self { at: count.checked_sub(1).map(|last| last.min(not_loaded)) }
     }
 
-    /// Goes to the next or previous place, around the ends.
+    /// Goes to the next or previous match, and wraps around at the ends.
     pub(crate) fn step(&mut self, step: Step, count: usize) -> Option<usize> {
         let last = count.checked_sub(1)?;
         let to = match (step, self.at) {
@@ -35,7 +36,7 @@ impl Walk {
         self.at
     }
 
-    /// Keeps the place that is shown after the places were counted again: it is at `now`, or is gone.
+    /// Keeps the shown match after the matches were counted again. `now` is its new index, or `None` if it is gone.
     pub(crate) fn keep(&mut self, now: Option<usize>, count: usize) {
         self.at = self.at.and_then(|at| Some(now.unwrap_or(at).min(count.checked_sub(1)?)));
     }
@@ -49,14 +50,14 @@ mod tests {
     };
 
     #[test]
-    fn a_walk_begins_with_what_is_on_the_page_and_else_nearest_to_it() {
+    fn a_walk_starts_at_the_first_loaded_match_or_at_the_nearest_one() {
         assert_eq!(Walk::begin(1, 3).at(), Some(1));
         assert_eq!(Walk::begin(2, 2).at(), Some(1));
         assert_eq!(Walk::begin(0, 0).at(), None);
     }
 
     #[test]
-    fn steps_go_around_the_ends() {
+    fn steps_wrap_around_at_the_ends() {
         let mut walk = Walk::begin(0, 2);
         assert_eq!(walk.step(Next, 2), Some(1));
         assert_eq!(walk.step(Next, 2), Some(0));
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shown_place_stays_when_others_are_found_before_it() {
+    fn the_shown_match_stays_when_others_are_found_before_it() {
         let mut walk = Walk::begin(0, 3);
         walk.keep(Some(4), 7);
         assert_eq!(walk.at(), Some(4));

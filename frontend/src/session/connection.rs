@@ -142,7 +142,8 @@ pub(super) struct StreamPosition {
     pub(super) last_event: Option<String>,
     /// Number of attempts that failed in a row.
     pub(super) attempt: u32,
-    /// The answer of an unknown turn for which the conversation was loaded again. It is loaded once for each such answer.
+    /// The answer of an unknown turn for which the conversation was loaded again. It is loaded once for each such
+    /// answer.
     pub(super) refetched_for: Option<MessageId>,
 }
 

@@ -1,6 +1,6 @@
 //! The reducer: decides what an input changes in the state, and which effects follow. `lifecycle` opens and leaves
-//! conversations and keeps them current, `send` sends and queues messages, `stream` follows turns, `history` loads earlier
-//! messages and full texts of calls, and `links` goes to messages and versions. All of them use `waiting`.
+//! conversations and keeps them current, `send` sends and queues messages, `stream` follows turns, `history` loads
+//! earlier messages and full texts of calls, and `links` goes to messages and versions. All of them use `waiting`.
 
 mod history;
 mod lifecycle;

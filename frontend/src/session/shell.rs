@@ -1,5 +1,5 @@
-//! The session as components use it: feeds inputs to the reducer, copies the state into signals, and keeps unsent texts.
-//! `carry_out` and `requests` carry out the effects.
+//! The session as components use it: feeds inputs to the reducer, copies the state into signals, and keeps unsent
+//! texts. `carry_out` and `requests` carry out the effects.
 
 mod carry_out;
 mod requests;
@@ -264,8 +264,8 @@ impl Session {
         true
     }
 
-    /// Adopts a change that another tab made to the kept texts, unless the user is typing in this tab. The change is not
-    /// written again, because by then the other tab may have changed more.
+    /// Adopts a change that another tab made to the kept texts, unless the user is typing in this tab. The change is
+    /// not written again, because by then the other tab may have changed more.
     fn adopt_other_tab(self, name: &str, text: String) {
         let Some(conversation) = self.kept.try_with_value(|kept| kept.conversation) else { return };
         let Some(change) = Elsewhere::of(name, text, conversation) else { return };

@@ -90,7 +90,8 @@ pub(crate) enum Elsewhere {
 }
 
 impl Elsewhere {
-    /// Reads a change of the text that is kept under `name`; `None` if it concerns another conversation or kind of text.
+    /// Reads a change of the text that is kept under `name`; `None` if it concerns another conversation or kind of
+    /// text.
     pub(super) fn of(name: &str, text: String, conversation: Option<Uuid>) -> Option<Self> {
         if name == name_of(DRAFT, conversation) {
             Some(Self::Draft(text))

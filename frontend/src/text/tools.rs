@@ -18,7 +18,7 @@ texts! {
     tools_find: "Find a tool", "ツールを検索";
     tools_loading: "Loading the tools…", "ツールを読み込んでいます…";
     tools_none:
-        "There are no tools yet. The guides “Write a tool” and “Connect a tool server” in the documentation explain how to add some.",
+        "No tools yet. The guides “Write a tool” and “Connect a tool server” in the documentation explain how to add some.",
         "ツールはまだありません。追加の方法は、ドキュメントの「Write a tool」と「Connect a tool server」をご覧ください。";
     tools_built_in: "Built in", "組み込み";
     server_connected: "connected", "接続済み";

@@ -1,5 +1,5 @@
-//! One tool call of an answer, as far as the page has heard of it. Events and messages carry long texts of calls cut; what
-//! was loaded whole is never replaced by a beginning of it.
+//! A tool call of an answer, as the page knows it. Events and messages contain only the beginning of long texts. A text
+//! that was loaded in full is never replaced by its beginning.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -11,53 +11,53 @@ use tallybook_protocol::{
 use super::progress::Progress;
 use crate::{format, invisible::escaped, json};
 
-/// A text of a call, or the beginning of it. Shared: it may be long, and is drawn from while more is heard.
+/// A text of a call, or its beginning. It is shared, because it may be long and is rendered while more events arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallText {
-    /// As much as is here.
+    /// The known part of the text.
     pub text: Arc<str>,
-    /// How much that is.
+    /// The extent of the known part.
     pub extent: Extent,
 }
 
-/// How much of a text is here.
+/// The known part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
+    /// The full text.
     Whole,
-    /// Its beginning. The server has the rest, and says how many UTF-8 bytes the whole has; not for errors.
+    /// The beginning; the server has the rest. Contains the length of the full text in UTF-8 bytes; `None` for errors.
     Beginning(Option<i64>),
 }
 
 impl CallText {
-    /// An output, or its beginning when the whole has more than the bytes that are here.
+    /// Creates an output. It is a beginning if the full text has more bytes than `text`.
     fn output(text: String, bytes: Option<i64>) -> Self {
         let extent = Extent::of(&text, bytes);
         Self { text: text.into(), extent }
     }
 
-    /// Arguments. Those that are cut travel as a JSON string with their beginning.
+    /// Creates arguments. Truncated arguments arrive as a JSON string with their beginning.
     pub(super) fn input(json: &RawJson, bytes: Option<i64>) -> Self {
         let beginning = bytes.and_then(|_| serde_json::from_str::<String>(json.as_str()).ok());
         let extent = beginning.map_or(Extent::Whole, |beginning| Extent::of(&beginning, bytes));
         Self { text: json.as_str().into(), extent }
     }
 
-    /// An error. Of a call with `truncated` texts the server does not say whether its error is one of them, but it is
-    /// when no other text is, when nothing is left of it, and when it fills what an error may have.
+    /// Creates an error. If a call is `truncated`, the server does not say which of its texts are. The error counts as
+    /// truncated if no other text is, if it is empty, or if it has the maximum length.
     fn error(text: String, truncated: bool, others_are_whole: bool) -> Self {
-        // A text is cut between characters, so up to three bytes are missing.
+        // Texts are truncated between characters, so up to three bytes are missing.
         let is_full = text.is_empty() || text.len() + 4 > MAX_CALL_ERROR_BYTES;
         let is_cut = truncated && (others_are_whole || is_full);
         Self { text: text.into(), extent: if is_cut { Extent::Beginning(None) } else { Extent::Whole } }
     }
 
-    /// Whether nothing is missing.
+    /// Returns `true` if this is the full text.
     pub fn is_whole(&self) -> bool {
         self.extent == Extent::Whole
     }
 
-    /// Takes the same text as it was heard at another time, when that is more of it.
+    /// Replaces the text with another copy of it that is longer.
     fn extend_from(&mut self, other: &Self) {
         if !self.is_whole() && (other.is_whole() || other.text.len() > self.text.len()) {
             self.clone_from(other);
@@ -72,12 +72,12 @@ impl Extent {
     }
 }
 
-/// What was decided of a call.
+/// A decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// The decision.
     pub decision: Decision,
-    /// The decider's name, which means nothing unless a user decided.
+    /// The decider's name. It is meaningless unless a user decided.
     pub by: String,
     /// The kind of decider.
     pub kind: DeciderKind,
@@ -113,46 +113,46 @@ impl From<ApprovalDecided> for Decided {
     }
 }
 
-/// One tool call.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Row id.
+    /// Row ID.
     pub id: ToolCallId,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The arguments as JSON, as the model wrote them; as one JSON string when they were not JSON, or are cut.
+    /// The arguments as JSON, as the model wrote them. If they are not JSON, or truncated, they are one JSON string.
     pub input: CallText,
-    /// Where in the message's text it happened, in UTF-8 bytes.
+    /// Position in the message's text, in UTF-8 bytes.
     pub offset: i64,
-    /// Where it stands.
+    /// The status.
     pub status: ToolCallStatus,
-    /// What the tool gave back.
+    /// The tool's output.
     pub output: Option<CallText>,
-    /// Why it failed.
+    /// The error message, if it failed.
     pub error: Option<CallText>,
     /// The kind of failure.
     pub error_type: Option<String>,
-    /// How long it ran, measured by the server.
+    /// Duration of the run, in milliseconds, as measured by the server.
     pub duration_ms: Option<i64>,
-    /// When it began, in milliseconds since 1970; not told while it runs.
+    /// When it started, in milliseconds since 1970. Only stored messages contain this.
     pub started_ms: Option<i64>,
-    /// How far it is, while it runs and says so.
+    /// The last reported progress, while it runs.
     pub progress: Option<Progress>,
-    /// What the model had asked for, where a person changed it.
+    /// The model's input, if a user changed it before the call ran.
     pub proposed: Option<CallText>,
-    /// The last decision on it.
+    /// The last decision.
     pub decided: Option<Decided>,
-    /// What reviewing models said of it.
+    /// Votes of the reviewing models.
     pub reviews: Vec<ToolCallReview>,
 }
 
 impl Call {
-    /// Whether it has ended, in whichever way.
+    /// Returns `true` if the call has ended in any way.
     pub fn is_over(&self) -> bool {
         !self.status.is_open()
     }
 
-    /// Whether all its texts are whole. The rest of those that are not is to be had from the server.
+    /// Returns `true` if all texts are complete. The server has the rest of those that are not.
     pub fn is_whole(&self) -> bool {
         let texts = [Some(&self.input), self.proposed.as_ref(), self.output.as_ref(), self.error.as_ref()];
         texts.into_iter().flatten().all(CallText::is_whole)
@@ -169,12 +169,12 @@ impl Call {
         (name != self.shown_name()).then(|| name.into_owned())
     }
 
-    /// With what, on one line.
+    /// Returns the arguments on one line.
     pub fn summary(&self) -> String {
         json::summary(&self.input.text)
     }
 
-    /// What came of it, on one line: its result's first words, or those of the reason why it failed.
+    /// Returns the first words of the output, or of the error, on one line.
     pub fn outcome(&self) -> Option<String> {
         let words = match self.status {
             ToolCallStatus::Success => json::first_words(&self.output.as_ref()?.text),
@@ -184,13 +184,13 @@ impl Call {
         Some(words).filter(|words| !words.is_empty())
     }
 
-    /// When it began and ended, in milliseconds since 1970, as far as both are known.
+    /// Returns when it started and ended, in milliseconds since 1970, if both are known.
     pub fn span(&self) -> Option<(i64, i64)> {
         let start = self.started_ms?;
         Some((start, start.saturating_add(self.duration_ms?)))
     }
 
-    /// Takes how it ended.
+    /// Applies the call's end.
     pub(super) fn end(&mut self, end: ToolCallEnd) {
         self.output = end.output.map(|text| CallText::output(text, end.output_bytes));
         let others_are_whole = self.input.is_whole() && self.output.as_ref().is_none_or(CallText::is_whole);
@@ -201,7 +201,7 @@ impl Call {
         self.progress = None;
     }
 
-    /// Takes what is missing of its texts from the same call as it was heard of at another time.
+    /// Adds what is missing here from another state of the same call.
     pub(super) fn extend_from(&mut self, other: &Self) {
         self.input.extend_from(&other.input);
         let texts =
@@ -214,7 +214,7 @@ impl Call {
         self.keep_what_was_heard(other);
     }
 
-    /// One that is stored and has not come to its end.
+    /// Creates a call that is stored and has not ended.
     fn begun(id: ToolCallId, name: String, input: CallText, offset: i64, status: ToolCallStatus) -> Self {
         Self {
             id,
@@ -268,7 +268,7 @@ impl From<ToolCall> for Call {
             duration_ms: call.duration_ms,
             started_ms: Some(call.started_at.timestamp_millis()),
             progress: None,
-            // A proposal is cut as the input is, but nothing tells how much of it there is.
+            // A proposed input is truncated like the input, but its full length is not reported.
             proposed: call.proposed_input.map(|input| CallText::input(&input, call.input_bytes)),
             decided: call.decision.map(Decided::from),
             reviews: call.reviews,
@@ -277,26 +277,27 @@ impl From<ToolCall> for Call {
 }
 
 impl Call {
-    /// Whether it waits for a person's decision.
+    /// Returns `true` if it waits for a decision.
     pub fn awaits_decision(&self) -> bool {
         self.status == ToolCallStatus::AwaitingApproval
     }
 
-    /// Runs after it waited for a decision.
+    /// Starts a call that waited for a decision.
     pub(super) fn begin(&mut self, start: &ToolCallStart) {
         self.status = ToolCallStatus::Pending;
         self.take_input(CallText::input(&start.input, start.input_bytes));
     }
 
-    /// Takes the input that it runs with, which may not be what the model had asked for. A text that came cut says nothing
-    /// against one that is here whole.
+    /// Sets the input that the call runs with, and keeps the model's as `proposed` if they differ. Ignores a truncated
+    /// input.
     pub(super) fn take_input(&mut self, input: CallText) {
         if self.proposed.is_none() && input.is_whole() && input.text.trim() != self.input.text.trim() {
             self.proposed = Some(std::mem::replace(&mut self.input, input));
         }
     }
 
-    /// Keeps what events told and messages do not.
+    /// Copies what is unknown here: the decision and its reason, votes, and progress. Stored messages contain no reason
+    /// and no progress.
     fn keep_what_was_heard(&mut self, other: &Self) {
         let lacks_reason = |heard| self.decided.as_ref().is_none_or(|known| known.lacks_reason_of(heard));
         if other.decided.as_ref().is_some_and(lacks_reason) {

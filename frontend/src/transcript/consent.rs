@@ -1,4 +1,4 @@
-//! Folding what is decided of a call before it runs: that somebody is asked, what was decided, what reviewing models say.
+//! Applies approval events to a transcript: requests, votes of reviewing models, and decisions.
 
 use std::sync::Arc;
 

@@ -153,7 +153,7 @@ impl Entry {
         }
     }
 
-    /// Returns the text without that of the plan's steps. If there is no text after the steps, returns all of it.
+    /// Returns the text after the plan's steps, or all text if none follows them.
     pub fn answer(&self) -> &str {
         let answer = self.text.get(self.layout().after.text).map(str::trim_start).unwrap_or_default();
         if answer.is_empty() { &self.text } else { answer }

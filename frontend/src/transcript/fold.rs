@@ -1,5 +1,5 @@
-//! Applies the server's events to a transcript. Applying an event again changes nothing, whatever the order of the
-//! repetitions, so a reader may join late, reconnect and hear things twice.
+//! Applies the server's events to a transcript. Applying an event again changes nothing, in whatever order events are
+//! repeated. So a client may join late, reconnect, and receive events twice.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tallybook_protocol::{
 
 use super::{Activity, Entry, Item, ItemKey, Progress, Thought, Transcript, consent, item::StoredItems, plan};
 
-/// Applies one event. What it has heard before, and what it does not know, changes nothing.
+/// Applies one event. Repeated and unknown events change nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
     match &event {
         ChatEvent::ToolCallPreparing(_)
@@ -18,7 +18,7 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         | ChatEvent::ToolCallReview(_)
         | ChatEvent::ModelRetry(_)
         | ChatEvent::Unknown => {}
-        // The model is past what it was told to be doing.
+        // The model has finished the reported activity.
         _ => set_activity(transcript, None),
     }
     match event {
@@ -42,7 +42,7 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
     }
 }
 
-/// Nothing is changed where nothing changes, since writing to an entry copies it.
+/// Sets the activity. Does nothing if it is the same, because writing to an entry copies it.
 fn set_activity(transcript: &mut Transcript, activity: Option<Activity>) {
     let held = transcript.target.and_then(|id| transcript.find(id)).map(|entry| &entry.activity);
     if held.is_some_and(|held| *held != activity)
@@ -63,8 +63,9 @@ fn message_start(transcript: &mut Transcript, start: MessageStart) {
     transcript.set_target(start.assistant_message_id);
 }
 
-/// Whether a turn has not been heard of before, and stands below a message that is shown. One that is no longer shown has a later
-/// version there: of two versions the later one names the other. Ids say nothing of what came first.
+/// Returns `true` if a turn is new and follows a shown message. A known turn that is no longer shown has a later
+/// version in its place: of two versions, only the later one lists the other as a sibling. IDs do not show which came
+/// first.
 fn is_news(transcript: &Transcript, start: &MessageStart) -> bool {
     let is_later =
         |shown: &Entry, id, versions: &[MessageId]| shown.siblings.contains(&id) && !versions.contains(&shown.id);
@@ -96,7 +97,7 @@ fn tool_call_end(transcript: &mut Transcript, end: ToolCallEnd) {
     }
 }
 
-/// Takes how far a call is. One that does not run is no further than its end, or its beginning.
+/// Stores the progress of a call. Ignores it unless the call is running.
 fn tool_call_progress(transcript: &mut Transcript, told: ToolCallProgress) {
     let id = told.tool_call_id;
     let progress = Some(Progress::from(told));
@@ -119,7 +120,7 @@ fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
         Some(Item::Thought(thought)) => thought.grown(delta),
         _ => Some(Thought::started_by(message, delta)),
     };
-    // Nothing is written where nothing is new.
+    // Writing copies the entry, so nothing is written if nothing changed.
     let (Some(grown), Some(entry)) = (grown, transcript.streaming_target()) else { return };
     let grown = Item::Thought(Arc::new(grown));
     match held {
@@ -131,7 +132,8 @@ fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
 fn content_delta(transcript: &mut Transcript, delta: &ContentDelta) {
     let Ok(offset) = usize::try_from(delta.offset) else { return };
     let Some(entry) = transcript.streaming_target() else { return };
-    // What one already has is dropped; what does not join on stays out, and `expected_len` remembers that it is missing.
+    // Text that is already here is dropped. Text after a gap is not added, and `expected_len` records that it is
+    // missing.
     let new_text = entry.text.len().checked_sub(offset).and_then(|held| delta.delta.get(held..));
     if let Some(new_text) = new_text {
         entry.text.push_str(new_text);
@@ -143,7 +145,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
     if entry.is_streaming() {
-        // It was not known, or when the turn began.
+        // This is the start of the turn, or unknown. The time of the end is not in the event.
         entry.at_ms = None;
     }
     entry.status = end.status;
@@ -161,7 +163,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {
-    // Without a message it concerns this reader, not the turn.
+    // An error without a message concerns this subscriber, not the turn.
     let Some(id) = error.assistant_message_id else { return };
     let entry = transcript.find_or_add(id);
     if !entry.is_streaming() {
@@ -185,13 +187,14 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     transcript.set_target(snapshot.assistant_message_id);
     let entry = transcript.find_or_add(snapshot.assistant_message_id);
     if snapshot.epoch < entry.epoch || (snapshot.epoch == entry.epoch && runs && !entry.is_streaming()) {
-        // Heard again after the turn's end, or after it went on.
+        // An old snapshot, repeated after the turn has ended or was resumed.
         return;
     }
     let (message, calls, reasoning) = (snapshot.assistant_message_id, snapshot.tool_calls, snapshot.reasoning);
     let stored = StoredItems { message, calls, reasoning, is_over: !runs };
     if snapshot.epoch > entry.epoch {
-        // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
+        // The turn was interrupted and is resumed from its last complete step. What it wrote after that step is
+        // discarded.
         let siblings = std::mem::take(&mut entry.siblings);
         let items = stored.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
@@ -201,8 +204,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         transcript.expected_len = 0;
         return;
     }
-    // A turn only adds to its text, so a snapshot that is the beginning of what is here is an old one, unless text has
-    // turned into reasoning.
+    // A turn's text only grows, unless some of it turns into reasoning. So if the known text begins with the
+    // snapshot's, the snapshot is an old one.
     let is_new = |thought: &Reasoning| {
         let key = ItemKey::Thought(message, thought.reasoning_id);
         !entry.items.iter().any(|item| item.key() == key)

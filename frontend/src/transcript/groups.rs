@@ -1,5 +1,5 @@
-//! Finished calls that stand next to each other fold under one line, with what was thought between them, so that the answer
-//! stays in sight.
+//! Groups finished tool calls that follow each other under one line, so that the answer stays visible. A group includes
+//! the reasoning between its calls.
 
 use std::fmt::Write as _;
 
@@ -8,35 +8,36 @@ use tallybook_protocol::ToolCallStatus;
 use super::{Item, ItemKey};
 use crate::format;
 
-/// How many tools a group names.
+/// Maximum number of tools that a group's line names.
 const MAX_NAMES: usize = 3;
 
-/// A line among items that stand next to each other.
+/// A line in a run of items without text between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Stands above the items of a group.
+    /// The line above the items of a group.
     Group(Group),
-    /// One item, and the group that it is in, by that group's first item.
+    /// An item, which may be in a group.
     Item {
         /// The item.
         key: ItemKey,
-        /// The group's first item.
+        /// The first item of its group.
         group: Option<ItemKey>,
     },
 }
 
-/// Two or more finished calls next to each other, and what stands between them.
+/// Two or more finished calls that follow each other, and the items between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The items, in order; the first one names the group.
+    /// The items, in order. The first one identifies the group.
     pub keys: Vec<ItemKey>,
-    /// Whether it failed, of each tool call among them.
+    /// For each tool call, `true` if it failed.
     pub failures: Vec<bool>,
-    /// The tools by name, and how often each was called.
+    /// The tools' names, each with its number of calls.
     pub names: Vec<(String, usize)>,
-    /// How long the calls took together, when that is known of all.
+    /// The total duration of the calls, if it is known for all of them.
     pub duration_ms: Option<i64>,
-    /// When the first began and the last ended, in milliseconds since 1970, when that is known of all.
+    /// When the first call started and the last one ended, in milliseconds since 1970, if that is known for all of
+    /// them.
     pub span: Option<(i64, i64)>,
 }
 
@@ -61,17 +62,17 @@ impl Group {
         }
     }
 
-    /// How many tool calls there are.
+    /// Returns the number of tool calls.
     pub fn calls(&self) -> usize {
         self.failures.len()
     }
 
-    /// How many of them failed.
+    /// Returns the number of tool calls that failed.
     pub fn failed(&self) -> usize {
         self.failures.iter().filter(|failed| **failed).count()
     }
 
-    /// `add ×2, multiply, divide, …`
+    /// Returns the tools' names, as in `add ×2, multiply, divide, …`.
     pub fn summary(&self) -> String {
         let mut summary = String::new();
         for (name, count) in self.names.iter().take(MAX_NAMES) {
@@ -88,7 +89,7 @@ impl Group {
     }
 }
 
-/// The lines of a run of items, in that order. An item that is not over stands by itself.
+/// Returns the lines of a run of items, in order. An item that is not over is in no group.
 pub fn lines(run: &[&Item]) -> Vec<Line> {
     let mut lines = Vec::with_capacity(run.len() + 1);
     for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
@@ -105,7 +106,8 @@ pub fn lines(run: &[&Item]) -> Vec<Line> {
     lines
 }
 
-/// Finished neighbours, cut before the first call and after the last one; nothing is grouped where there are less than two.
+/// Splits finished items before the first call and after the last one. The middle part, which is the group, is empty if
+/// there are fewer than two calls.
 fn around_calls<'a, 'b>(items: &'a [&'b Item]) -> (&'a [&'b Item], &'a [&'b Item], &'a [&'b Item]) {
     let is_call = |item: &&Item| item.as_call().is_some();
     let first = items.iter().position(is_call).unwrap_or(items.len());
@@ -143,7 +145,8 @@ mod tests {
         Item::Thought(Arc::new(Thought { message: MessageId(2), told, is_over }))
     }
 
-    /// `[add ×2, multiply] 1 2 3` for a group, plain numbers for calls by themselves.
+    /// Formats lines: `[add ×2, multiply]` is a group, `1/2` is item 2 in the group of item 1, and `3` is not in a
+    /// group.
     fn drawn(items: &[Item]) -> String {
         let words = lines(&items.iter().collect::<Vec<_>>()).into_iter().map(|line| match line {
             Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed())),
@@ -154,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_neighbours_fold_and_what_runs_stands_by_itself() {
+    fn finished_calls_that_follow_each_other_are_grouped_and_running_ones_are_not() {
         use ToolCallStatus::{AwaitingApproval, Cancelled, Denied, Error, Interrupted, Pending, Success};
         let [add, multiply, divide] = ["add", "multiply", "divide"];
         for (calls, expected) in [
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_thought_folds_between_calls_and_stands_by_itself_around_them() {
+    fn reasoning_is_grouped_only_between_calls() {
         let call = |id| call(id, "add", ToolCallStatus::Success);
         for (items, expected) in [
             (vec![thought(0, true)], "t0"),
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_counts_calls_and_not_names() {
+    fn a_group_counts_calls_even_if_it_does_not_name_their_tools() {
         let names = ["add", "multiply", "add", "divide", "subtract"];
         let calls: Vec<Item> = (1..).zip(names).map(|(id, name)| call(id, name, ToolCallStatus::Success)).collect();
         assert!(drawn(&calls).starts_with("[add ×2, multiply, divide, …] "), "{}", drawn(&calls));
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_takes_as_long_as_its_calls_and_spans_them() {
+    fn a_group_has_the_total_duration_and_the_time_span_of_its_calls() {
         let timed = |id, start: &str, ms| {
             finished_call(id, |call| (call.started_at, call.duration_ms) = (start.parse().unwrap(), ms))
         };
@@ -214,7 +217,7 @@ mod tests {
             };
             (group.duration_ms, group.span.map(|(start, end)| end - start))
         };
-        // Side by side, the second began first and ended last.
+        // They run concurrently: the second starts first and ends last.
         let [one, other] = ["2026-11-01T12:00:00.100Z", "2026-11-01T12:00:00Z"];
         assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, Some(900))]), (Some(1200), Some(900)));
         assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, None)]), (None, None));

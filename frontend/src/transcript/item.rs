@@ -1,5 +1,5 @@
-//! What stands in an answer at a place of its text. A further kind is a variant of [`Item`] and of [`ItemKey`], an arm of
-//! the fold for its events, and a component.
+//! Items of an answer: what is anchored at a byte offset of its text. A new kind of item needs a variant of [`Item`]
+//! and of [`ItemKey`], an arm of the fold for its events, and a component.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use tallybook_protocol::{MessageId, Reasoning, ToolCall, ToolCallId};
 
 use super::{Call, Thought};
 
-/// Something that stands in an answer. Shared, so that a copy of an answer costs little while its text grows.
+/// An item of an answer. It is shared, so that copying an answer is cheap while its text grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A tool call.
     Call(Arc<Call>),
-    /// What the model showed of its thinking.
+    /// Reasoning of the model.
     Thought(Arc<Thought>),
 }
 
-/// Names an item.
+/// Identifies an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKey {
-    /// A tool call, by its row id.
+    /// A tool call, by its row ID.
     Call(ToolCallId),
-    /// Thinking, by its answer and step.
+    /// Reasoning, by its answer and step.
     Thought(MessageId, i64),
 }
 
 impl Item {
-    /// What names it.
+    /// Returns its key.
     pub fn key(&self) -> ItemKey {
         match self {
             Self::Call(call) => ItemKey::Call(call.id),
@@ -34,7 +34,7 @@ impl Item {
         }
     }
 
-    /// Before which byte of the answer's text it stands, as the server says. Not to be trusted.
+    /// Returns its position in the answer's text, in UTF-8 bytes. The server reports it, and it is not trusted.
     pub fn offset(&self) -> i64 {
         match self {
             Self::Call(call) => call.offset,
@@ -42,7 +42,7 @@ impl Item {
         }
     }
 
-    /// Whether nothing more will happen to it.
+    /// Returns `true` if it will not change any more.
     pub fn is_over(&self) -> bool {
         match self {
             Self::Call(call) => call.is_over(),
@@ -50,7 +50,7 @@ impl Item {
         }
     }
 
-    /// How far it has come; it never goes back.
+    /// Returns how far it is. This never decreases.
     fn stage(&self) -> u8 {
         match self {
             Self::Call(call) if call.is_over() => 2,
@@ -59,7 +59,7 @@ impl Item {
         }
     }
 
-    /// The tool call that it is.
+    /// Returns the tool call, if it is one.
     pub fn as_call(&self) -> Option<&Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
@@ -67,7 +67,7 @@ impl Item {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the tool call for writing, if it is one.
     pub fn as_call_mut(&mut self) -> Option<&mut Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
@@ -75,7 +75,7 @@ impl Item {
         }
     }
 
-    /// The thinking that it is.
+    /// Returns the reasoning, if it is that.
     pub fn as_thought(&self) -> Option<&Arc<Thought>> {
         match self {
             Self::Thought(thought) => Some(thought),
@@ -83,17 +83,17 @@ impl Item {
         }
     }
 
-    /// Takes what is missing from the same item as it was heard of at another time.
+    /// Adds what is missing here from another state of the same item.
     fn extend_from(&mut self, other: &Self) {
         match (self, other) {
             (Self::Call(call), Self::Call(other)) => Arc::make_mut(call).extend_from(other),
             (Self::Thought(thought), Self::Thought(other)) => Arc::make_mut(thought).extend_from(other),
-            // They have one key, so they are of one kind.
+            // They have the same key, so they are of the same kind.
             (Self::Call(_), Self::Thought(_)) | (Self::Thought(_), Self::Call(_)) => {}
         }
     }
 
-    /// The later state of two that were heard of the same item in whichever order, with all that is known of its texts.
+    /// Merges two states of an item that arrived in any order: the later state, with all known text.
     pub(super) fn merged(self, other: Self) -> Self {
         let (mut later, earlier) = if other.stage() > self.stage() { (other, self) } else { (self, other) };
         later.extend_from(&earlier);
@@ -101,17 +101,17 @@ impl Item {
     }
 }
 
-/// What stands in a message, as the server tells it.
+/// The items of a message, as the server sends them.
 pub(super) struct StoredItems {
     pub(super) message: MessageId,
     pub(super) calls: Vec<ToolCall>,
     pub(super) reasoning: Vec<Reasoning>,
-    /// Whether the message is not being written any more.
+    /// `true` if the message is no longer being written.
     pub(super) is_over: bool,
 }
 
 impl StoredItems {
-    /// The items in the order in which they happened, each with what was `held` of its texts before.
+    /// Returns the items in the order in which they happened. Keeps the full texts of items in `held`.
     pub(super) fn items(self, held: &[Item]) -> Vec<Item> {
         let mut items: Vec<Item> = Vec::with_capacity(self.calls.len() + self.reasoning.len());
         let mut reasoning = self.reasoning.into_iter().peekable();

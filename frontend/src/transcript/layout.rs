@@ -1,5 +1,5 @@
-//! Which of a planned answer's text and items stand in which step. What the steps say of their places is not trusted: whatever it
-//! is, no text and no item is lost, and none stands twice.
+//! Assigns the text and items of a planned answer to the steps of its plan. The positions in the plan are not trusted:
+//! whatever they are, all text and each item appear exactly once.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use tallybook_protocol::{Plan, PlanStep, PlanStepId};
 
 use super::Item;
 
-/// Which of an answer's text and items stand where.
+/// The shares of an answer.
 pub(super) struct Layout<'a> {
-    /// Before the plan; everything where there is none.
+    /// Before the plan; without a plan, the whole answer.
     pub(super) before: Share<'a>,
-    /// In each step that was begun, in order.
+    /// The share of each step that has started, in order.
     pub(super) steps: Vec<(PlanStepId, Share<'a>)>,
-    /// After the plan: the answer proper.
+    /// After the plan: the final text.
     pub(super) after: Share<'a>,
 }
 
-/// A share of an answer.
+/// A part of an answer's text, and the items in it.
 #[derive(Clone)]
 pub(super) struct Share<'a> {
     pub(super) text: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Share<'a> {
 impl<'a> Layout<'a> {
     pub(super) fn of(text: &str, items: &'a [Item], plan: Option<&Plan>) -> Self {
         let (mut from, mut first) = (0, 0);
-        // What comes before a place in the text and in the list of items, and after all that was taken.
+        // Takes everything up to these positions that was not taken before.
         let mut take_to = |to: usize, last: usize| {
             let (to, last) = (to.clamp(from, text.len()), last.clamp(first, items.len()));
             let share = Share { text: from..to, items: &items[first..last] };
@@ -50,7 +50,7 @@ impl<'a> Layout<'a> {
             }
         }
         match open {
-            // It may still grow.
+            // The step runs, so it has everything that follows.
             Some(PlanStep { step_id, end_offset: None, .. }) => {
                 steps.push((*step_id, take_to(text.len(), items.len())));
             }
@@ -63,13 +63,13 @@ impl<'a> Layout<'a> {
         Self { before: before.unwrap_or(Share { text: 0..0, items: &[] }), steps, after }
     }
 
-    /// All shares, in order.
+    /// Returns all shares, in order.
     pub(super) fn shares(self) -> impl Iterator<Item = Share<'a>> {
         [self.before].into_iter().chain(self.steps.into_iter().map(|(_, share)| share)).chain([self.after])
     }
 }
 
-/// The first item of what begins at this byte of the text and after so many calls.
+/// Returns the index of the first item of a step that starts at this byte of the text, after this many calls.
 fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     let mut before = 0_i64;
     let begins = |item: &Item| match item {
@@ -82,8 +82,8 @@ fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
     items.iter().position(begins).unwrap_or(items.len())
 }
 
-/// The first item after what ends at this byte of the text. A call that stands there is still part of it, since only steps
-/// call tools; what is thought there is thought about the answer.
+/// Returns the index of the first item after a step that ends at this byte of the text. A call at that byte still
+/// belongs to the step, because only steps call tools. Reasoning at that byte belongs to the final text.
 fn end_of(items: &[Item], offset: i64) -> usize {
     let is_part = |item: &Item| match item {
         Item::Call(call) => call.offset <= offset,
@@ -92,7 +92,7 @@ fn end_of(items: &[Item], offset: i64) -> usize {
     items.iter().rposition(is_part).map_or(0, |last| last + 1)
 }
 
-/// A place in a text, at the beginning of a character.
+/// Clamps an offset to the text, and rounds it down to the start of a character.
 pub(super) fn floor_offset(text: &str, offset: i64) -> usize {
     let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX).min(text.len());
     text.floor_char_boundary(offset)

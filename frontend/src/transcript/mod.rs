@@ -68,8 +68,8 @@ fn entries_from(messages: Vec<Message>, held: &[Arc<Entry>]) -> Vec<Arc<Entry>> 
 }
 
 impl Transcript {
-    /// Returns the part of the conversation that the model of the newest answer received, if it did not receive all of it.
-    /// This is unknown while an answer is being written.
+    /// Returns the part of the conversation that the model of the newest answer received, if it did not receive all of
+    /// it. This is unknown while an answer is being written.
     pub(crate) fn told(&self) -> Option<&ContextTruncation> {
         let answers = self.entries.iter().rev().filter(|entry| entry.role == Role::Assistant);
         answers.filter(|entry| !entry.is_streaming() || entry.told.is_some()).map(|entry| entry.told.as_ref()).next()?
@@ -143,14 +143,15 @@ impl Transcript {
         fits
     }
 
-    /// Returns the transcript from the message before `first` on; `None` if there is no such message.
+    /// Returns the transcript from the message before `first` on; `None` if `first` is not loaded or is the first
+    /// message.
     pub(crate) fn with_one_before(&self, first: MessageId) -> Option<Self> {
         let at = self.entries.iter().position(|entry| entry.id == first)?.checked_sub(1)?;
         Some(Self { entries: self.entries[at..].to_vec(), ..*self })
     }
 
-    /// Replaces the messages with stored ones. Loaded messages before the first of these stay, because the branch that leads
-    /// to a message never changes. Full texts of calls stay, too.
+    /// Replaces the messages with stored ones. Loaded messages before the first of these stay, because the branch that
+    /// leads to a message never changes. Full texts of calls stay, too.
     pub fn refresh(&mut self, stored: Conversation) {
         let mut refreshed = Self {
             target: stored.active_message_id,
@@ -200,13 +201,14 @@ impl Transcript {
         &self.entries[same.count()..]
     }
 
-    /// Takes out a message and all after it, and returns them: another version takes their place.
+    /// Removes a message and all after it, and returns them. Another version will take their place.
     pub fn split_off(&mut self, id: MessageId) -> Vec<Arc<Entry>> {
         let at = self.entries.iter().position(|entry| entry.id == id);
         self.entries.split_off(at.unwrap_or(self.entries.len()))
     }
 
-    /// Puts back what was split off: nothing came of the other version. Changes nothing when it is there again already.
+    /// Puts back messages that were split off, after a request for another version failed. Does nothing if one of their
+    /// versions is shown already.
     pub fn restore(&mut self, cut: Vec<Arc<Entry>>) {
         let is_version_of = |cut: MessageId, entry: &Entry| entry.id == cut || entry.siblings.contains(&cut);
         let is_gone = |cut: &Arc<Entry>| !self.entries.iter().any(|entry| is_version_of(cut.id, entry));
@@ -215,7 +217,7 @@ impl Transcript {
         }
     }
 
-    /// Removes all that is not on the way to a turn below `parent`; nothing when the parent is not here.
+    /// Removes all messages after `parent`; all messages if it is `None`. Does nothing if `parent` is not loaded.
     fn truncate_after(&mut self, parent: Option<MessageId>) {
         let kept = match parent {
             None => {
@@ -227,14 +229,15 @@ impl Transcript {
         self.entries.truncate(kept);
     }
 
-    /// What all answers cost together; `None` when that is what one of those that are here says of itself, or nothing.
+    /// Returns the usage of all answers together. Returns `None` unless several loaded answers, or earlier ones, report
+    /// usage: a single answer shows its own.
     pub fn usage(&self) -> Option<Usage> {
         let counted = || self.entries.iter().filter_map(|entry| entry.usage);
         let earlier = self.earlier.map(|earlier| earlier.usage).filter(|usage| *usage != Usage::default());
         (earlier.is_some() || counted().nth(1).is_some()).then(|| counted().chain(earlier).sum())
     }
 
-    /// Whether text is missing that only a snapshot can bring.
+    /// Returns `true` if text is missing that only a snapshot can provide.
     pub fn has_gap(&self) -> bool {
         self.target
             .and_then(|id| self.find(id))
@@ -262,7 +265,7 @@ impl Transcript {
 
     fn streaming_target(&mut self) -> Option<&mut Entry> {
         let id = self.target?;
-        // Looked up before it is borrowed for writing: `make_mut` copies a shared entry.
+        // Checked before the entry is borrowed for writing, because `make_mut` copies a shared entry.
         self.find(id)?.is_streaming().then_some(())?;
         self.find_mut(id)
     }

@@ -1,4 +1,4 @@
-//! What is heard of the plan of an answer. Where its steps stand in the answer is told by `layout`.
+//! Applies plan events to a transcript. `layout` assigns the parts of the answer to the steps.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use tallybook_protocol::{Plan, PlanStep, PlanStepChanged};
 
 use super::Transcript;
 
-/// Takes in a plan as it is told: what is already known of it to be further stays.
+/// Applies a plan. Steps whose known state is later keep that state.
 pub(super) fn planned(transcript: &mut Transcript, plan: Plan) {
     if let Some(entry) = transcript.streaming_target() {
         entry.plan = merged(entry.plan.take(), Some(plan));
     }
 }
 
-/// Takes in how a step changed. Nothing is written where nothing changes.
+/// Applies a change of a step. Writes only if something changes, because writing copies the entry.
 pub(super) fn step_changed(transcript: &mut Transcript, changed: &PlanStepChanged) {
     let held = transcript.target.and_then(|id| transcript.find(id)).and_then(|entry| entry.plan.as_ref());
     let Some(mut plan) = held.map(|plan| Plan::clone(plan)) else { return };
@@ -25,7 +25,7 @@ pub(super) fn step_changed(transcript: &mut Transcript, changed: &PlanStepChange
     }
 }
 
-/// What is known of a plan that was heard of twice, in whichever order: the newer revision, and of each step the later.
+/// Merges two states of a plan that arrived in any order: the newer revision, with the later state of each step.
 pub(super) fn merged(held: Option<Arc<Plan>>, told: Option<Plan>) -> Option<Arc<Plan>> {
     let Some(mut told) = told else { return held };
     let Some(held) = held.filter(|held| held.plan_id == told.plan_id) else { return Some(Arc::new(told)) };

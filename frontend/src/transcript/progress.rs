@@ -1,24 +1,24 @@
-//! How far a running call is, as its tool says. It is told in passing: a reader who comes later hears it the next time.
+//! The progress of a running tool call. It is not stored, so a client that joins late receives it with the next report.
 
 use tallybook_protocol::ToolCallProgress;
 
 use crate::format::beginning;
 
-/// So much of what a tool says is shown.
+/// Maximum number of characters that are shown of a tool's message.
 const MAX_MESSAGE_CHARS: usize = 120;
-/// So much of a number is shown. A tool's measure may be anything.
+/// Maximum number of characters that are shown of a number. A tool may report any number.
 const MAX_NUMBER_CHARS: usize = 12;
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done, in the tool's own measure, as it wrote the number.
+    /// The completed amount in the tool's unit, as the tool wrote the number.
     pub done: String,
-    /// What there is to do, where the tool knows.
+    /// The total amount, if the tool knows it.
     pub total: Option<String>,
-    /// Of a hundred, how much is done; nothing where that is not known.
+    /// The completed percentage, if it is known.
     pub percent: Option<u8>,
-    /// The beginning of what the tool says.
+    /// The beginning of the tool's message.
     pub message: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl From<ToolCallProgress> for Progress {
 
 fn short(number: &serde_json::Number) -> String {
     let number = number.to_string();
-    // What counts in whole steps may still write fractions.
+    // Tools that count whole steps may still write fractions.
     let number = number.strip_suffix(".0").unwrap_or(&number);
     let (start, is_more) = beginning(number, MAX_NUMBER_CHARS);
     if is_more { format!("{start}…") } else { number.to_owned() }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_shown_as_they_were_written_and_none_is_believed() {
+    fn numbers_are_shown_as_written_and_percentages_are_clamped() {
         let third = shown("3", Some("10"), Some("reading\n  page 3"));
         assert_eq!((third.done.as_str(), third.total.as_deref(), third.percent), ("3", Some("10"), Some(30)));
         assert_eq!(third.message.as_deref(), Some("reading page 3"));

@@ -1,5 +1,5 @@
-//! Cuts a message into the order in which things happened: text, items, more text. Offsets come from outside, so none is
-//! trusted: they are clamped to the text and rounded down to a character's start.
+//! Splits a message into text and items, in the order in which they happened. Offsets come from outside and are not
+//! trusted: they are clamped to the text and rounded down to the start of a character.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use super::{
     layout::{Share, floor_offset},
 };
 
-/// One piece of a message.
+/// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Segment {
-    /// A range of the message's text, in bytes; never only white space.
+    /// A range of the message's text, in bytes. It has more than white space.
     Text(Range<usize>),
-    /// Items with no text between them; never empty.
+    /// Items without text between them. There is at least one.
     Items(Vec<ItemKey>),
-    /// The plan that the answer is made by, with all that stands in its steps.
+    /// The answer's plan, including the text and items of its steps.
     Plan,
 }
 
-/// The pieces of one share of a message's `text` and items, in order. Items at one offset keep the order they are given in.
+/// Returns the segments of one share of a message, in order. Items at the same offset keep their order.
 pub(super) fn segments(text: &str, share: &Share<'_>) -> Vec<Segment> {
     let Range { start, end } = share.text;
     let place = |item: &Item| (floor_offset(text, item.offset()).clamp(start, end), item.key());
@@ -74,9 +74,9 @@ mod tests {
     }
 
     #[test]
-    fn white_space_between_and_after_items_is_no_paragraph() {
+    fn white_space_between_and_after_items_is_not_a_segment() {
         assert_eq!(segments("\n\n", &[call(1, 0), call(2, 2)]), [items(&[1, 2])]);
-        // The empty line before the text of the next step has come, and the text has not.
+        // The blank line before the next step's text has arrived, and the text has not.
         assert_eq!(segments("One.\n\n", &[call(1, 4)]), [Segment::Text(0..4), items(&[1])]);
         assert_eq!(segments("One.\n\nTwo.", &[call(1, 4)]), [Segment::Text(0..4), items(&[1]), Segment::Text(4..10)]);
     }

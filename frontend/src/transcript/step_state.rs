@@ -1,28 +1,28 @@
-//! How it stands with a step of a plan, as a reader sees it: by the step and by the answer that it is a part of.
+//! The state of a plan step for display, derived from the status of the step and of its answer.
 
 use tallybook_protocol::{MessageStatus, PlanStep, PlanStepStatus};
 
-/// How it stands with a step, as a reader sees it.
+/// The state of a plan step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepState {
-    /// It waits for those before it.
+    /// It waits for the steps before it.
     Waiting,
-    /// It is worked on.
+    /// It is running.
     Working,
     /// One of its calls waits for a decision.
     Awaiting,
-    /// The answer ended while it was worked on.
+    /// The answer ended while it was running.
     Stopped,
-    /// The answer ended before it was begun.
+    /// The answer ended before it started.
     Skipped,
-    /// It gave what it should.
+    /// It succeeded.
     Done,
-    /// It did not.
+    /// It failed.
     Failed,
 }
 
 impl StepState {
-    /// How it stands with a step of an answer that stands like this.
+    /// Returns the state of a step of an answer with the status `answer`.
     pub fn of(step: &PlanStep, answer: MessageStatus) -> Self {
         match (step.status, answer) {
             (PlanStepStatus::Completed, _) => Self::Done,
@@ -35,7 +35,7 @@ impl StepState {
         }
     }
 
-    /// Its name on the page.
+    /// Returns its name in the page's HTML.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

@@ -1,17 +1,17 @@
-//! How the tool calls of a message ended, counted.
+//! Counts the tool calls of a message by their outcome.
 
 use tallybook_protocol::ToolCallStatus;
 
 use super::Entry;
 
-/// How many calls of a message ended in which way.
+/// Numbers of a message's tool calls, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// They ran to their end, or were refused.
+    /// Calls that succeeded, failed, or were denied.
     pub finished: usize,
-    /// They were ended while they ran.
+    /// Calls that were cancelled.
     pub cancelled: usize,
-    /// Nobody heard of their end.
+    /// Calls whose outcome is not known, or not yet.
     pub unclear: usize,
 }
 

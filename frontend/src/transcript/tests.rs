@@ -1,4 +1,4 @@
-//! What a transcript promises, shown on whole sequences of events. Here is what the tests make them of.
+//! Tests of the transcript with complete sequences of events, and the helpers that create them.
 
 mod activity;
 mod branches;
@@ -62,7 +62,7 @@ fn call_end(id: i64) -> ChatEvent {
     })
 }
 
-/// A call that ended well, as `change` leaves it.
+/// Returns a successful call after `change`.
 pub(super) fn finished_call(id: i64, change: impl FnOnce(&mut ToolCall)) -> Item {
     let mut call = stored_call(id, 0, true);
     change(&mut call);
@@ -91,7 +91,7 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
 }
 
 #[test]
-fn text_that_turns_into_reasoning_is_taken_back_once() {
+fn text_that_turns_into_reasoning_is_removed_once() {
     let taken_back = |reasoning_id: i64, content: &str| {
         let thought = |reasoning_id| Reasoning { reasoning_id, text: "Hm, hm".to_owned(), ..Reasoning::default() };
         let ChatEvent::Snapshot(told) = snapshot(1, content, vec![]) else { unreachable!() };
@@ -158,7 +158,7 @@ fn failure(turn: i64) -> ChatEvent {
     })
 }
 
-/// The only call of an answer.
+/// Returns the only call of an answer.
 fn call_of(entry: &Entry) -> &Call {
     let mut calls = entry.calls();
     let call = calls.next().unwrap();
@@ -174,7 +174,7 @@ fn folded(events: impl IntoIterator<Item = ChatEvent>) -> Transcript {
     transcript
 }
 
-/// A turn as the server sends it: pieces of text, each followed by a call that runs.
+/// Returns a turn as the server sends it: pieces of text, each followed by a call.
 fn turn(turn: i64, pieces: &[String], ending: Ending) -> Vec<ChatEvent> {
     let mut events = vec![start(turn)];
     let mut text = String::new();
@@ -214,7 +214,7 @@ fn any_turn(number: i64) -> impl Strategy<Value = Vec<ChatEvent>> {
         .prop_map(move |(pieces, ending)| turn(number, &pieces, ending))
 }
 
-/// A turn of another branch: what it begins with.
+/// Returns the start of a turn on another branch.
 fn version(parent_id: Option<i64>, user: i64, assistant: i64, user_siblings: &[i64], siblings: &[i64]) -> ChatEvent {
     ChatEvent::MessageStart(MessageStart {
         user_message_id: MessageId(user),
@@ -240,7 +240,7 @@ fn ids(transcript: &Transcript) -> Vec<i64> {
 
 const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0, cost_nanos: None };
 
-/// The turns `turns` of a conversation as the server gives a part of it.
+/// Returns these turns of a conversation, as the server sends a part of it.
 fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
     let at = chrono::DateTime::UNIX_EPOCH;
     let message = |id, role, usage| Message {

@@ -1,38 +1,38 @@
-//! What a model showed of its thinking in one step of an answer, as far as the page has heard of it.
+//! The reasoning of a model in one step of an answer, as the page knows it.
 
 use tallybook_protocol::{MessageId, Reasoning, ReasoningDelta};
 
-/// Thinking of one step.
+/// Reasoning of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thought {
-    /// The answer that it stands in.
+    /// The answer that contains it.
     pub message: MessageId,
-    /// What was thought, and for how long.
+    /// The text, position and duration.
     pub told: Reasoning,
-    /// Whether the model has stopped thinking.
+    /// `true` if the model has stopped reasoning.
     pub is_over: bool,
 }
 
 impl Thought {
-    /// As a message tells it, whose turn is over or not.
+    /// Creates it from a message. If the message's turn is over, so is the reasoning.
     pub(super) fn of(message: MessageId, told: Reasoning, is_turn_over: bool) -> Self {
         let is_over = is_turn_over || told.duration_ms.is_some();
         Self { message, told, is_over }
     }
 
-    /// The beginning of it.
+    /// Creates it from its first event.
     pub(super) fn started_by(message: MessageId, delta: &ReasoningDelta) -> Self {
         Self::of(message, Reasoning::started_by(delta), false)
     }
 
-    /// The same with what is new in an event; nothing where there is nothing new.
+    /// Returns it with the text of an event added; `None` if the event contains nothing new.
     pub(super) fn grown(&self, delta: &ReasoningDelta) -> Option<Self> {
         let mut told = self.told.clone();
         told.apply(delta);
         (told != self.told).then(|| Self::of(self.message, told, false))
     }
 
-    /// Takes what is missing from the same as it was heard of at another time.
+    /// Adds what is missing here from another state of the same reasoning.
     pub(super) fn extend_from(&mut self, other: &Self) {
         if other.told.text.len() > self.told.text.len() {
             self.told.text.clone_from(&other.told.text);

@@ -1,5 +1,5 @@
-//! What of an answer's items is open. What a reader opened or closed stays so, whatever happens around it; only opening or
-//! closing everything goes above it.
+//! The items of an answer that the user opened or closed. A choice stays whatever happens around it; only a later
+//! command to open or close everything overrides it.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use tallybook_protocol::PlanStepId;
 
 use super::ItemKey;
 
-/// The reader's last command to open or close everything.
+/// The user's last command to open or close everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpandAll {
-    /// How many such commands there have been.
+    /// Number of such commands so far.
     revision: u32,
     open: Option<bool>,
 }
@@ -23,10 +23,10 @@ impl ExpandAll {
     }
 }
 
-/// What the reader opened and closed in one answer.
+/// The user's choices in one answer: `true` means open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toggles {
-    /// The revision of [`ExpandAll`] that these came after.
+    /// The revision of [`ExpandAll`] at which these were chosen.
     revision: u32,
     items: BTreeMap<ItemKey, bool>,
     /// Groups, by their first item.
@@ -36,19 +36,20 @@ pub struct Toggles {
 }
 
 impl Toggles {
-    /// Whether an item is open; `by_default` where the reader did not say.
+    /// Returns `true` if an item is open. Without a choice of the user, returns `by_default`.
     pub fn is_open(&self, all: ExpandAll, key: ItemKey, by_default: bool) -> bool {
         self.own(all, &self.items, &key).or(all.open).unwrap_or(by_default)
     }
 
-    /// Whether a step is open in which these items stand; `by_default` where the reader did not say. Like a group, it never
-    /// closes over an item that the reader toggled.
+    /// Returns `true` if the plan step with these items is open. Without a choice of the user, returns `by_default`, or
+    /// `true` if the user toggled one of the items.
     pub fn is_step_open(&self, all: ExpandAll, step: PlanStepId, keys: &[ItemKey], by_default: bool) -> bool {
         let own = self.own(all, &self.steps, &step).or(all.open);
         own.unwrap_or_else(|| by_default || self.has_toggled(all, keys))
     }
 
-    /// Whether a group of items is open. One never closes over an item that the reader toggled.
+    /// Returns `true` if a group of items is open. Without a choice of the user, a group is open if the user toggled
+    /// one of its items.
     pub fn is_group_open(&self, all: ExpandAll, keys: &[ItemKey]) -> bool {
         let own = keys.first().and_then(|first| self.own(all, &self.groups, first));
         own.or(all.open).unwrap_or_else(|| self.has_toggled(all, keys))
@@ -108,22 +109,22 @@ mod tests {
     }
 
     #[test]
-    fn a_readers_own_toggle_is_never_overridden() {
+    fn a_users_choice_overrides_the_default_and_opens_its_group() {
         let all = ExpandAll::default();
         let mut toggles = Toggles::default();
         toggles.set(all, ONE, false);
-        assert!(!toggles.is_open(all, ONE, true), "closed by hand, it stays closed while it waits");
+        assert!(!toggles.is_open(all, ONE, true), "a call that the user closed stays closed while it waits");
         toggles.set(all, TWO, true);
         assert!(toggles.is_open(all, TWO, false));
         assert!(toggles.is_group_open(all, &[TWO, THREE]), "a group that forms around an opened call is open");
         toggles.set_group(all, &[TWO, THREE], false);
         assert!(!toggles.is_group_open(all, &[TWO, THREE]));
-        assert!(!toggles.is_group_open(all, &[TWO, THREE, FOUR]), "and stays closed as it grows");
+        assert!(!toggles.is_group_open(all, &[TWO, THREE, FOUR]), "a closed group stays closed as it grows");
         assert!(toggles.is_open(all, TWO, false));
     }
 
     #[test]
-    fn a_command_for_all_overrides_toggles_before_it_and_not_those_after() {
+    fn a_command_for_all_overrides_earlier_choices_and_not_later_ones() {
         let mut all = ExpandAll::default();
         let mut toggles = Toggles::default();
         toggles.set(all, ONE, false);

@@ -1,4 +1,4 @@
-//! What the parts of one card share, and what becomes of a choice.
+//! The state that the parts of a card share, and the effect of a choice.
 
 use std::sync::Arc;
 
@@ -18,38 +18,39 @@ use crate::{
     transcript::Call,
 };
 
-/// Keys decide nothing so soon after a card became the one that they act on: they were meant for what was there before.
+/// Time in which a card ignores keys after it became the one that they act on, because they were meant for the previous
+/// one.
 const KEYS_REST_MS: i64 = 500;
 
-/// What the parts of one card share.
+/// The state that the parts of a card share.
 #[derive(Clone, Copy)]
 pub(super) struct Card {
     pub(super) id: ToolCallId,
     pub(super) call: Memo<Option<Arc<Call>>>,
     pub(super) session: Session,
-    /// Whether a decision would be taken now.
+    /// `true` if a decision can be sent now.
     pub(super) is_ready: Memo<bool>,
-    /// Whether other calls of its step still run.
+    /// `true` while other calls of its step run.
     pub(super) is_early: Memo<bool>,
-    /// Whether the keys are this card's: it is the first that waits.
+    /// `true` if keys act on this card, because its call is the first that waits.
     pub(super) is_first: Memo<bool>,
-    /// When the keys became this card's, in milliseconds since 1970.
+    /// When keys began to act on this card, in milliseconds since 1970.
     pub(super) has_keys_since: StoredValue<i64>,
-    /// Set when the reader asks for all of the input at once.
+    /// `true` once the user asked for the complete input.
     pub(super) is_unfolded: RwSignal<bool>,
-    /// Set once the beginning and the end of the input were in sight.
+    /// `true` once the beginning and the end of the input were visible.
     pub(super) saw_start: RwSignal<bool>,
     pub(super) saw_end: RwSignal<bool>,
-    /// What is written in place of the arguments.
+    /// The arguments that the user wrote instead of the model's.
     pub(super) edited: RwSignal<Option<String>>,
     pub(super) scope: RwSignal<ApprovalScope>,
-    /// Whether it is asked why not.
+    /// `true` while the user is asked for a reason to deny.
     pub(super) is_denying: RwSignal<bool>,
     pub(super) text: Language,
 }
 
 impl Card {
-    /// Takes one of the numbered choices, if the keys are this card's and were meant for it.
+    /// Makes a numbered choice, if keys act on this card.
     pub(super) fn choose(self, number: u8) -> bool {
         let id = card_id(self.id);
         let is_meant = self.is_first.get_untracked()
@@ -68,12 +69,12 @@ impl Card {
         true
     }
 
-    /// Returns `true` if all of the input was shown. Its end is shown only if nothing of it is folded.
+    /// Returns `true` if the complete input was visible. Its end is visible only if no part is collapsed.
     pub(super) fn is_seen(self) -> bool {
         self.saw_start.get() && self.saw_end.get()
     }
 
-    /// Lets it run, unless some of its input was not seen, or what was written in place of it makes no sense.
+    /// Approves the call, unless some of its input was not visible, or the edited arguments are invalid.
     pub(super) fn allow(self, remember: Option<ApprovalScope>) {
         if !untrack(move || self.is_seen()) {
             return;
@@ -88,13 +89,13 @@ impl Card {
         self.session.decide(vec![CallDecision { reason, ..plain_decision(self.id, Decision::Deny) }]);
     }
 
-    /// The arguments as they are shown to be edited.
+    /// Returns the arguments as text to edit.
     pub(super) fn proposed(self) -> String {
         let shown = |call: &Arc<Call>| escaped_json(&json::readable(&call.input.text));
         self.call.with_untracked(|call| call.as_ref().map(shown)).unwrap_or_default()
     }
 
-    /// What was written in place of the arguments; nothing where that is what was there.
+    /// Returns the edited arguments; `None` if they are unchanged.
     pub(super) fn changed_input(self) -> Result<Option<RawJson>, Flaw> {
         match self.edited.get() {
             Some(edited) if edited != self.proposed() => edited_input(&edited).map(Some),
@@ -102,16 +103,16 @@ impl Card {
         }
     }
 
-    /// What had the focus is gone; the next key should still mean this card.
+    /// Moves the focus to the card, because the focused element is gone and the next key should still act on this card.
     pub(super) fn take_focus(self) {
         focus_soon(card_id(self.id));
     }
 }
 
-/// Moves the focus from a card that goes away to the messages, and from there to the next card that waits. In a field, a key that is
-/// pressed once too often would become text.
+/// Moves the focus from a card that is removed to the messages, and from there to the next card. In a text field, a
+/// repeated key press would become text.
 pub(super) fn leave_focus(id: ToolCallId) {
-    // A server takes down what it has drawn, too.
+    // Views are removed on the server, too.
     if !browser::IS_HERE {
         return;
     }
@@ -125,7 +126,7 @@ pub(super) fn leave_focus(id: ToolCallId) {
     });
 }
 
-/// Gives the focus to an element that is there by the next frame.
+/// Focuses an element that exists by the next frame.
 pub(super) fn focus_soon(id: String) {
     in_next_frame(move || {
         browser::focus(&id);

@@ -21,7 +21,7 @@ impl Card {
         let allow = move |name: &'static str, keys: &'static str, label: &'static str, remembers: bool| {
             let described_by = reason_id.clone();
             let press = move |event: MouseEvent| {
-                // The second click of a double click was meant for what was there before.
+                // The second click of a double click was meant for the previous card.
                 if event.detail() < 2 {
                     self.allow(remembers.then(|| self.scope.get_untracked()));
                 }
@@ -34,7 +34,7 @@ impl Card {
                     data-testid=name
                     aria-keyshortcuts=keys
                     disabled=move || !is_ready.get() || is_flawed.get()
-                    // Still found by the keyboard, so that the reason is too.
+                    // Still focusable, so that a screen reader can reach the reason.
                     aria-disabled=move || is_unseen.get().then_some("true")
                     aria-describedby=move || is_unseen.get().then(|| described_by.clone())
                     title=move || is_unseen.get().then(|| text.show_input_first())

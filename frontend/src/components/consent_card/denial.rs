@@ -1,4 +1,4 @@
-//! The field in which the reader says why not. It takes the place of the choices.
+//! The field for the reason of a denial, which replaces the choices.
 
 use leptos::{
     ev::{KeyboardEvent, SubmitEvent},
@@ -13,13 +13,13 @@ use crate::{
 };
 
 impl Card {
-    /// Asks why not. Enter denies, with a reason or without; Esc goes back, and keeps what was written.
+    /// Renders the field. Enter denies, with or without a reason; Escape goes back and keeps the text.
     pub(super) fn denial(self) -> AnyView {
         let Self { id, text, .. } = self;
         let field = NodeRef::<html::Input>::new();
         let field_id = format!("{}-reason", card_id(id));
         focus_soon(field_id.clone());
-        // The key that led here may still be held down; its repeats are not part of the reason.
+        // The key that opened the field may still be held down. Its repeats are not part of the reason.
         let is_fresh = StoredValue::new(false);
         let leave = move || {
             self.is_denying.set(false);

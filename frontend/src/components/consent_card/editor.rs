@@ -1,4 +1,4 @@
-//! The arguments of a call as JSON, to be changed before it runs.
+//! The editor of a call's arguments as JSON.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Card {
-    /// The arguments as JSON, to be changed.
+    /// Renders the arguments as JSON to edit.
     pub(super) fn editor(self) -> AnyView {
         let Self { edited, text, .. } = self;
         let field_id = format!("{}-editor", card_id(self.id));

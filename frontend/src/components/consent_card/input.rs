@@ -1,4 +1,4 @@
-//! The arguments of a call as they are read, and whether all of them were.
+//! The arguments of a call, and whether the user has seen all of them.
 
 use leptos::{html, prelude::*};
 use send_wrapper::SendWrapper;
@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Card {
-    /// The arguments. What is not allowed before they were seen asks for nothing where they fit on the screen.
+    /// Renders the arguments. The user must scroll through arguments that do not fit on the screen before approving
+    /// them.
     pub(super) fn input(self) -> AnyView {
         let Self { call, session, is_unfolded, saw_start, saw_end, .. } = self;
         let id = self.input_id();
@@ -34,7 +35,7 @@ impl Card {
         .into_any()
     }
 
-    /// Shows all of the input, and moves the focus to it.
+    /// Shows the complete input, and focuses it.
     pub(super) fn unfold(self) {
         self.is_unfolded.set(true);
         let id = self.input_id();
@@ -48,7 +49,7 @@ impl Card {
     }
 }
 
-/// An edge of the input, which sets `was_seen` once it comes into sight.
+/// An edge of the input. Sets `was_seen` once it is visible.
 fn edge(was_seen: RwSignal<bool>) -> AnyView {
     let place = NodeRef::<html::Div>::new();
     effect(move || {
@@ -58,7 +59,7 @@ fn edge(was_seen: RwSignal<bool>) -> AnyView {
         });
         match watch.map(SendWrapper::new) {
             Some(watch) => on_cleanup(move || watch.disconnect()),
-            // Nobody could allow anything otherwise.
+            // Without an observer, no call could ever be approved.
             None => was_seen.set(true),
         }
     });

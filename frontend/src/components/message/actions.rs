@@ -1,4 +1,4 @@
-//! What happens when something in a message is pressed. The element that was pressed names its action in `data-action`.
+//! Actions of clicks in a message. The clicked element names its action in `data-action`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::state::MessageState;
 use crate::{
     browser,
     components::{
-        composer::{go_on_writing, leave_button},
+        composer::{focus_composer, leave_button},
         copy, explanation,
         shown::{Played, Used, read},
         usage_sheet::UsageOf,
@@ -94,13 +94,13 @@ impl MessageState {
             "usage" => self.show_usage(session),
             "older-version" => self.step(session, Step::Older),
             "newer-version" => self.step(session, Step::Newer),
-            "continue" => self.go_on(session, WayOn::Continue),
-            "retry" => self.go_on(session, WayOn::Retry),
-            "ask-for-rest" => self.go_on(session, WayOn::AskForRest),
+            "continue" => self.recover(session, WayOn::Continue),
+            "retry" => self.recover(session, WayOn::Retry),
+            "ask-for-rest" => self.recover(session, WayOn::AskForRest),
             _ if !is_idle => {}
             "regenerate" => {
                 session.regenerate(id);
-                go_on_writing();
+                focus_composer();
             }
             "explain" => explanation::ask(session, id, self.explanation, self.text),
             "play-again" => self.play(),
@@ -112,13 +112,13 @@ impl MessageState {
         }
     }
 
-    fn go_on(&self, session: Session, way_on: WayOn) {
+    fn recover(&self, session: Session, way_on: WayOn) {
         match way_on {
             WayOn::Continue => session.continue_turn(),
             WayOn::Retry => session.regenerate(self.id),
             WayOn::AskForRest => session.send(self.text.continue_message()),
         }
-        go_on_writing();
+        focus_composer();
     }
 
     fn step(&self, session: Session, step: Step) {

@@ -1,4 +1,4 @@
-//! What the page knows of a message besides the message itself: what the user did with it, and what can be done with it.
+//! The state of a message's view: opened items, copied parts, and the session for its actions.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How the page looks and what its keys do, which this browser keeps.
+//! The section for theme, language and keys, which this browser keeps.
 
 use leptos::prelude::*;
 

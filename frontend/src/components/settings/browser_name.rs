@@ -1,8 +1,8 @@
-//! Which browser it is, from what it calls itself. Pure.
+//! Recognizes a browser by its user agent.
 
-/// Its name and its system; `None` for what is no browser that is known.
+/// Returns the names of the browser and its system; `None` if unknown.
 pub(super) fn browser_name(user_agent: &str) -> Option<(&'static str, Option<&'static str>)> {
-    // Most say that they are others, too, so those come first that only they say.
+    // Most browsers also claim to be others, so the unique names are checked first.
     const BROWSERS: [(&str, &str); 9] = [
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
@@ -34,7 +34,7 @@ mod tests {
     use super::browser_name;
 
     #[test]
-    fn browsers_are_told_apart() {
+    fn browsers_are_recognized() {
         for (user_agent, name) in [
             (
                 "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",

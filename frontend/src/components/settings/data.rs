@@ -1,4 +1,4 @@
-//! All that is one's own as a file, and the end of the account.
+//! The section that exports all data and deletes the account.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -22,7 +22,7 @@ pub(super) fn export_section(text: Language) -> AnyView {
     section("data", text.your_data(), text.your_data_about(), content.into_any())
 }
 
-/// Behind a button, so that no password manager fills it in by itself.
+/// The form is behind a button, so that password managers do not fill it in.
 pub(super) fn delete_section(text: Language) -> AnyView {
     let is_open = RwSignal::new(false);
     let password = RwSignal::new(String::new());
@@ -32,7 +32,7 @@ pub(super) fn delete_section(text: Language) -> AnyView {
         let given = password.get_untracked();
         deed.run(text, async move { account::delete_me(&given).await }, |()| {
             drafts::clear();
-            // The server leads on to the form.
+            // The server redirects to the form.
             browser::reload();
             None
         });

@@ -1,10 +1,10 @@
-//! Something that a button has the server do: one at a time, and how it went is told beside the button.
+//! An action that a button performs on the server, one at a time, with its result beside the button.
 
 use leptos::{prelude::*, task::spawn_local};
 
 use crate::{api::ApiError, language::Language, session::Loading};
 
-/// How it stands with it.
+/// The state of an action.
 #[derive(Clone, Copy)]
 pub(super) struct Deed {
     pub(super) loading: RwSignal<Loading>,
@@ -16,7 +16,7 @@ impl Deed {
         Self { loading: RwSignal::new(Loading::Idle), done: RwSignal::new(None) }
     }
 
-    /// Does it, unless it is being done. `after` gets what came of it, and gives what to say.
+    /// Performs the action, unless it is running. `after` receives its result, and returns the message to show.
     pub(super) fn run<T: 'static>(
         self,
         text: Language,
@@ -31,7 +31,7 @@ impl Deed {
         spawn_local(async move {
             match work.await {
                 Ok(outcome) => {
-                    // Whoever has left the settings is told nothing.
+                    // If the user has left the settings, the result is ignored.
                     if self.loading.try_set(Loading::Idle).is_none() {
                         self.done.try_set(after(outcome));
                     }
@@ -47,12 +47,12 @@ impl Deed {
         self.loading.with_untracked(|loading| *loading == Loading::Running)
     }
 
-    /// What `aria-disabled` says of the button: it keeps the focus.
+    /// Returns the value of `aria-disabled`. The button keeps the focus.
     pub(super) fn busy(self) -> Option<&'static str> {
         (self.loading.get() == Loading::Running).then_some("true")
     }
 
-    /// How it went.
+    /// Renders the result.
     pub(super) fn told(self) -> AnyView {
         let problem = move || match self.loading.get() {
             Loading::Failed(words) => Some(view! { <p class="failure" role="alert" data-testid="problem">{words}</p> }),

@@ -1,4 +1,4 @@
-//! Who one is at the issuer by which people sign in.
+//! The section with the linked accounts at identity providers.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::Identity;
@@ -20,7 +20,7 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
         event.prevent_default();
         let said = given.get_untracked();
         linking.run(text, async move { account::begin_linking(&said).await }, |linking| {
-            // The issuer sends the browser back to the settings.
+            // The identity provider redirects the browser to the settings.
             browser::leave_for(&linking.url);
             None
         });

@@ -1,4 +1,4 @@
-//! What every model is told on the reader's behalf.
+//! The section with the user's instructions for all conversations.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
@@ -11,7 +11,7 @@ use crate::{
     reactive::{effect, memo},
 };
 
-/// The name under which the browser keeps instructions that are not saved.
+/// Key under which the browser keeps unsaved instructions.
 const DRAFT: &str = "instructions";
 
 pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView {

@@ -1,4 +1,4 @@
-//! The keys by which programs ask in one's name. A key is shown once, when it is made.
+//! The section with the user's API keys. A key is shown once, when it is created.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
     let created = RwSignal::new(None::<CreatedKey>);
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    // In days; nothing for a key that does not expire.
+    // In days; `None` for a key that does not expire.
     let lifetime = RwSignal::new(None::<u32>);
     let (creating, revoking) = (Deed::new(), Deed::new());
     let submit = move |event: SubmitEvent| {
@@ -95,7 +95,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
             </div>
             {creating.told()}
         </form>
-        // There from the beginning, so that what it says is heard.
+        // The element exists from the start, so that a screen reader announces its changes.
         <div role="status">{move || created.get().map(|key| shown_once(key.key, created, text))}</div>
         {list.view("keys", text, Some(text.keys_none()), move |key| row(key, None, revoke, text))}
         {revoking.told()}
@@ -103,7 +103,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     section("keys", text.keys(), text.keys_about(), content.into_any())
 }
 
-/// The key, until the reader has it.
+/// A new key, until the user dismisses it.
 fn shown_once(key: String, made: RwSignal<Option<CreatedKey>>, text: Language) -> AnyView {
     let content: StoredValue<Arc<str>> = StoredValue::new(Arc::from(key.as_str()));
     let loading = memo(|_| Loading::Idle);

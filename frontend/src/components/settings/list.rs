@@ -1,4 +1,4 @@
-//! A list that the server has, loaded when it is shown.
+//! A list that is loaded when it is shown.
 
 use leptos::{prelude::*, task::spawn_local};
 
@@ -10,7 +10,7 @@ use crate::{
     session::Loading,
 };
 
-/// What is known of it.
+/// The state of the list.
 pub(super) struct List<T: Send + Sync + 'static> {
     pub(super) items: RwSignal<Option<Vec<T>>>,
     loading: RwSignal<Loading>,
@@ -26,7 +26,7 @@ impl<T: Send + Sync + 'static> Clone for List<T> {
 impl<T: Send + Sync + 'static> Copy for List<T> {}
 
 impl<T: Clone + Send + Sync + 'static> List<T> {
-    /// The list that `fetch` gives, asked for at once.
+    /// Creates the list, and loads it with `fetch`.
     pub(super) fn new<F>(text: Language, fetch: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<T>, ApiError>> + 'static,
@@ -49,17 +49,17 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
         Self { items, loading, load }
     }
 
-    /// Asks for it once more.
+    /// Reloads the list.
     pub(super) fn reload(self) {
         self.load.run(());
     }
 
-    /// Leaves out what is gone.
+    /// Removes deleted items.
     pub(super) fn take_out(self, is_gone: impl Fn(&T) -> bool) {
         self.items.try_update(|items| items.iter_mut().for_each(|items| items.retain(|item| !is_gone(item))));
     }
 
-    /// The list, or the way to it; `none` is said where it is empty.
+    /// Renders the list, or the button that loads it. An empty list shows `none`.
     pub(super) fn view(
         self,
         name: &'static str,
@@ -94,7 +94,7 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
     }
 }
 
-/// Draws the button of a row. `label` says to which row it belongs.
+/// Renders the button of a row. `label` names the row.
 pub(super) fn row_button(
     words: &'static str,
     test: &'static str,

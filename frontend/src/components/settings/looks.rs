@@ -30,7 +30,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     section("looks", text.access_log(), text.access_log_about(), content)
 }
 
-/// The way to the book.
+/// The link to the tool history.
 pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
     let content = || view! { <a class="button" href="/admin" rel="external" data-testid="open-book">{text.tool_history_open()}</a> };
     (role == UserRole::Admin)

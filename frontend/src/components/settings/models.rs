@@ -9,7 +9,7 @@ use crate::{
     models::Models,
 };
 
-/// The section; nothing if there is one model alone.
+/// The section; empty if there is only one model.
 pub(super) fn section_view(text: Language) -> Option<AnyView> {
     let models = expect_context::<Models>();
     if !models.is_choice() {
@@ -17,7 +17,7 @@ pub(super) fn section_view(text: Language) -> Option<AnyView> {
     }
     let chosen = untrack(|| models.default_for_new_chats());
     let names = models.all().into_iter().map(|model| model.name).collect::<Vec<_>>();
-    // One that is gone is not used, and new chats begin with the last one chosen.
+    // A removed model is not used; new chats start with the last one chosen.
     let chosen = chosen.filter(|chosen| names.contains(chosen));
     let chosen = RwSignal::new(chosen.unwrap_or_default());
     let last = Choice::new("", text.last_model());

@@ -18,7 +18,7 @@ use crate::{
     reactive::{effect, memo},
 };
 
-/// Maximum of changes that the notice lists.
+/// Maximum number of changes in the notice.
 const MAX_SHOWN: usize = 3;
 
 /// The notice, once its changes are loaded.
@@ -40,7 +40,7 @@ pub(crate) fn AccountNotice(navigation: Navigation) -> impl IntoView {
     let buttons = move || is_shown.get().then(|| buttons(changes, acknowledging, navigation, text));
     view! {
         <div class="account-notice" data-testid="account-notice">
-            // There before its content, so that screen readers announce that.
+            // The element exists before its content, so that screen readers announce it.
             <div role="status">{listed}</div>
             {buttons}
             {acknowledging.told()}
@@ -74,7 +74,7 @@ fn buttons(
     text: Language,
 ) -> AnyView {
     let open = move |event: MouseEvent| {
-        // Within the settings the browser follows the link.
+        // Within the settings, the browser follows the link.
         if is_plain(&event) && navigation.get_untracked() != Address::Settings {
             event.prevent_default();
             navigation.go_to_setting(LOOKS_HEADING_ID);
@@ -86,7 +86,7 @@ fn buttons(
         };
         acknowledging.run(text, account::acknowledge_looks(newest), move |()| {
             changes.set(Vec::new());
-            // The button that had the focus is gone.
+            // The focused button is removed.
             in_next_frame(|| {
                 let _ = browser::focus_if_free("main");
             });

@@ -1,11 +1,11 @@
-//! Choosing another password.
+//! The section that changes the password.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::deed::Deed;
 use crate::{api::account, components::switches::switch, language::Language};
 
-/// The form. Password managers want to know whose password it is.
+/// The form. The hidden name tells password managers whose password it is.
 pub(super) fn form(name: String, text: Language) -> AnyView {
     let (current, new) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let revoke_keys = RwSignal::new(false);
@@ -39,7 +39,7 @@ pub(super) fn form(name: String, text: Language) -> AnyView {
     .into_any()
 }
 
-/// A field for a password, with what it must be.
+/// A password field with its requirements.
 pub(super) fn field(
     id: &'static str,
     label: &'static str,
@@ -50,7 +50,7 @@ pub(super) fn field(
     field_with(id, label, autocomplete, rule, true, value)
 }
 
-/// The same, which may be left empty where it is not required.
+/// An optional password field.
 pub(super) fn field_with(
     id: &'static str,
     label: &'static str,

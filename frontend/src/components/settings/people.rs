@@ -1,4 +1,4 @@
-//! The people of this server, for admins: who they are, what they may do, and the way in for others.
+//! The section for admins with the users of this server: their roles, their keys, and invitations.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::{
     session::Loading,
 };
 
-/// Pages of the list that are loaded. Whoever has more people asks the API.
+/// Maximum number of pages that are loaded. The API has the rest.
 const MAX_PAGES: usize = 10;
 
-/// What an admin does to an account: gives it a role, or has it used or not.
+/// A change that an admin makes to an account: its role, or whether it is disabled.
 type Change = (i64, Option<UserRole>, Option<bool>);
 
 pub(super) fn section_view(text: Language) -> AnyView {
@@ -119,7 +119,7 @@ fn invitation_row(invitation: InvitationInfo, revoke: Callback<i64>, text: Langu
     .into_any()
 }
 
-/// A user's API keys, once they are asked for.
+/// A user's API keys, loaded on demand.
 fn keys_view(user: i64, name: String, text: Language) -> AnyView {
     let list = List::new(text, move || account::list_keys_of(user));
     let revoking = Deed::new();

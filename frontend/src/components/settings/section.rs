@@ -1,8 +1,8 @@
-//! What every section of the settings looks like.
+//! The layout of a section of the settings.
 
 use leptos::prelude::*;
 
-/// A section: what it is about at the side, or above where there is no room, and what can be done.
+/// A section: its title at the side, or above on a narrow screen, and its content.
 pub(super) fn section(name: &'static str, title: &'static str, about: &'static str, content: AnyView) -> AnyView {
     let title_id = format!("setting-{name}");
     view! {

@@ -1,4 +1,4 @@
-//! The browsers that one is signed in with.
+//! The section with the browsers in which the user is signed in.
 
 use leptos::prelude::*;
 use tallybook_protocol::Session;
@@ -25,7 +25,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let end_all = move |_| {
         all.run(text, account::sign_out_everywhere(revoke_keys.get_untracked()), |()| {
             drafts::clear();
-            // The server leads on to the form.
+            // The server redirects to the form.
             browser::reload();
             None
         });

@@ -1,4 +1,4 @@
-//! The links by which one shares conversations, and taking one back.
+//! The section with the user's share links, and their revocation.
 
 use leptos::prelude::*;
 use tallybook_protocol::{Share, ShareId};

@@ -1,4 +1,4 @@
-//! What one has used up and what is left, as of when the settings were opened.
+//! The section with the used and remaining quotas, as of the time when the settings were opened.
 
 use leptos::prelude::*;
 use tallybook_protocol::{PurposeUsage, Quota, Quotas};
@@ -6,7 +6,7 @@ use tallybook_protocol::{PurposeUsage, Quota, Quotas};
 use super::section::section;
 use crate::{components::usage_rows::usage_rows, language::Language};
 
-/// Nothing where there are no limits.
+/// The section; empty without limits.
 pub(super) fn limits_section(limits: Quotas, text: Language) -> Option<AnyView> {
     let Quotas { turns, messages_per_minute, tokens_per_day } = limits;
     let rows = [
@@ -19,7 +19,7 @@ pub(super) fn limits_section(limits: Quotas, text: Language) -> Option<AnyView> 
     has_some.then(|| section("limits", text.usage_limits(), text.usage_about(), rows.into_any()))
 }
 
-/// What models used up this month, by what they were asked for; nothing where they were not asked.
+/// The usage of this month by purpose; empty without usage.
 pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Option<AnyView> {
     let rows = usage_rows(this_month, text);
     let has_some = !rows.is_empty();

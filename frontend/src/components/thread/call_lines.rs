@@ -1,4 +1,4 @@
-//! Going from tool call to tool call by the keys, and opening all of them.
+//! Keyboard navigation between tool calls, and opening all of them.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -6,15 +6,15 @@ use web_sys::HtmlElement;
 
 use crate::session::Session;
 
-/// The lines of tool calls that are to be seen, in order.
+/// Returns the visible lines of tool calls, in order.
 fn call_lines(area: &HtmlElement) -> Vec<HtmlElement> {
     let found = area.get_elements_by_class_name("tool-line");
     let lines = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
-    // What is folded away has no parent to be placed in.
+    // Elements in collapsed groups have no offset parent.
     lines.filter(|line| line.offset_parent().is_some()).collect()
 }
 
-/// Moves the focus to the next line of a tool call, or to the previous one; from elsewhere to the newest.
+/// Focuses the next or previous line of a tool call; from elsewhere, the newest.
 pub(super) fn step(area: NodeRef<html::Div>, by: isize) -> bool {
     let Some(area) = area.get_untracked() else { return false };
     let lines = call_lines(&area);
@@ -25,7 +25,7 @@ pub(super) fn step(area: NodeRef<html::Div>, by: isize) -> bool {
     });
     let wanted = match place {
         Some(place) => place.checked_add_signed(by),
-        // The newest call is the one in sight.
+        // The newest call is the visible one.
         None => lines.len().checked_sub(1),
     };
     let Some(line) = wanted.and_then(|wanted| lines.get(wanted)) else { return false };
@@ -33,7 +33,7 @@ pub(super) fn step(area: NodeRef<html::Div>, by: isize) -> bool {
     true
 }
 
-/// Opens all calls, or closes them when all are open.
+/// Opens all calls, or closes them if all are open.
 pub(super) fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
     let Some(area) = area.get_untracked() else { return false };
     let has_closed = matches!(area.query_selector(".tool-line[aria-expanded=false]"), Ok(Some(_)));

@@ -1,4 +1,4 @@
-//! The empty room below the newest answer.
+//! The empty space below the newest answer.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -6,13 +6,13 @@ use web_sys::HtmlElement;
 
 use crate::scroll::content_height;
 
-/// The empty room below the newest answer, so that its question can stand at the top while it grows: no more than it takes
-/// to leave what the reader sees where it is, and none in a conversation that is opened.
+/// The empty space below the newest answer. With it, a new question can be at the top of the view while its answer
+/// grows. It is only as high as needed, and zero in a conversation that is opened.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) place: NodeRef<html::Div>,
-    /// How far below the top of the newest question the view may begin at most, in pixels; nothing while no question was
-    /// sent from here. It is negative for whoever scrolled up.
+    /// Maximum distance of the view's top from the newest question, in pixels; `None` until a question is sent here.
+    /// Negative if the user scrolled up.
     begins: StoredValue<Option<i32>>,
 }
 
@@ -21,21 +21,21 @@ impl Room {
         Self { place: NodeRef::new(), begins: StoredValue::new(None) }
     }
 
-    /// A question was sent, which should stand at the top.
+    /// Records that a question was sent, which should be at the top.
     pub(super) fn begin(self) {
         self.begins.set_value(Some(0));
     }
 
-    /// Makes as much room as it takes.
+    /// Sets the height that is needed.
     pub(super) fn make(self, area: &HtmlElement) {
         let (Some(place), Some(begins)) = (self.place.get_untracked(), self.begins.get_value()) else { return };
         let Some(question) = newest_question(area) else { return };
         let height = (question + begins + area.client_height() - content_height(&place)).max(0);
-        // It is set where no attribute has to be allowed.
+        // Set as a property, because a content security policy forbids style attributes.
         let _ = web_sys::HtmlElement::style(&place).set_property("height", &format!("{height}px"));
     }
 
-    /// What the reader has scrolled away from needs no room any more.
+    /// Removes the space that the user has scrolled away from.
     pub(super) fn scrolled(self, area: &HtmlElement) {
         let (Some(begins), Some(question)) = (self.begins.get_value(), newest_question(area)) else { return };
         let begins_now = area.scroll_top() - question;
@@ -46,7 +46,7 @@ impl Room {
     }
 }
 
-/// Where the newest question begins in the area.
+/// Returns the position of the newest question in the area.
 fn newest_question(area: &HtmlElement) -> Option<i32> {
     let found = area.query_selector_all(".message[data-role=user]").ok()?;
     let newest = found.item(found.length().checked_sub(1)?)?;

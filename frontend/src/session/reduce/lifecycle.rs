@@ -1,5 +1,5 @@
-//! Opening a conversation, keeping it current, and losing it: changes to the conversation elsewhere, to the tab, and to the
-//! network.
+//! Opening a conversation, keeping it current, and losing it: changes to the conversation elsewhere, to the tab, and to
+//! the network.
 
 use tallybook_protocol::{Conversation, FeedKind};
 use uuid::Uuid;
@@ -186,8 +186,8 @@ impl State {
         }
     }
 
-    /// Closes the stream of a hidden tab, which does not need one. The tab polls for the end of the turn, because queued
-    /// messages may wait for it.
+    /// Closes the stream of a hidden tab, which does not need one. The tab polls for the end of the turn, because
+    /// queued messages may wait for it.
     pub(super) fn poll_if_hidden(&mut self, out: &mut Vec<Effect>) {
         let reads = match self.connection {
             Connection::Streaming | Connection::Joining | Connection::Crowded | Connection::Backoff(_) => true,

@@ -1,4 +1,5 @@
-//! Going to another version, or to a message, wherever it is: among the loaded messages, before them, or on another branch.
+//! Going to another version, or to a message, wherever it is: among the loaded messages, before them, or on another
+//! branch.
 
 use tallybook_protocol::{Conversation, MessageId, Window};
 

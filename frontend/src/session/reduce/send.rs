@@ -1,5 +1,5 @@
-//! Sending: messages, edited questions, and the queue of messages that wait for the end of an answer. Whatever cannot be
-//! sent returns to the field where it was typed.
+//! Sending: messages, edited questions, and the queue of messages that wait for the end of an answer. Whatever cannot
+//! be sent returns to the field where it was typed.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ impl State {
         true
     }
 
-    /// Returns the message to send. If the last message with this content failed, it is the same one, so that the server
-    /// stores it only once. A new message takes the model and mode that were chosen for it.
+    /// Returns the message to send. If the last message with this content failed, it is the same one, so that the
+    /// server stores it only once. A new message takes the model and mode that were chosen for it.
     fn new_message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
         let failed = self.failed.as_ref().map(|failed| &failed.message);
         let same = failed.filter(|failed| failed.content == content && failed.edit_of == edit_of);
@@ -105,7 +105,8 @@ impl State {
         self.wait_for(Connection::Starting(Starting::Message { message, cut }), request, out);
     }
 
-    /// Sends the message that waits for the conversation to be loaded, unless a turn runs. Returns `true` if it is sent.
+    /// Sends the message that waits for the conversation to be loaded, unless a turn runs. Returns `true` if it is
+    /// sent.
     pub(super) fn send_pending(&mut self, out: &mut Vec<Effect>) -> bool {
         let (Some(uuid), Some(message)) = (self.uuid(), self.pending_send.take()) else { return false };
         let awaits = self.transcript.awaiting().is_some();
@@ -203,7 +204,8 @@ impl State {
         self.failed = None;
     }
 
-    /// Removes a message that failed to be sent from its field if the conversation shows that it was stored all the same.
+    /// Removes a message that failed to be sent from its field if the conversation shows that it was stored all the
+    /// same.
     pub(super) fn drop_stored_message(&mut self) {
         let Some(Sent { message: failed, last }) = &self.failed else { return };
         let is_newer = |entry: &Entry| Some(entry.id) > *last && entry.text == failed.content;

@@ -93,8 +93,8 @@ impl State {
         self.wait_for(Connection::Starting(Starting::Continue), Request::Continue(uuid), out);
     }
 
-    /// Sends decisions on calls that wait for approval. Does nothing while others are being sent, and leaves out calls that
-    /// were already decided.
+    /// Sends decisions on calls that wait for approval. Does nothing while others are being sent, and leaves out calls
+    /// that were already decided.
     pub(super) fn decide(&mut self, mut decisions: Vec<CallDecision>, out: &mut Vec<Effect>) {
         let waits = |decision: &CallDecision| {
             let call = self.transcript.awaiting().and_then(|entry| entry.call(decision.tool_call_id));

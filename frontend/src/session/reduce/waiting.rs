@@ -1,4 +1,5 @@
-//! Waiting for one thing at a time: requests, refetches and retries. All other decisions of the reducer are made of these.
+//! Waiting for one thing at a time: requests, refetches and retries. All other decisions of the reducer are made of
+//! these.
 
 use tallybook_protocol::{Conversation, Window};
 use uuid::Uuid;
@@ -78,7 +79,8 @@ impl State {
     /// Ends the wait: no turn runs any more.
     pub(super) fn rest(&mut self, out: &mut Vec<Effect>) {
         self.settle(out);
-        // If the turn waits for approval, the end that the feed reported may have been the turn's, and not only its pause.
+        // If the turn waits for approval, the end that the feed reported may have been the turn's, and not only its
+        // pause.
         let may_be_over = self.transcript.awaiting().is_some() && std::mem::take(&mut self.feed_saw_end);
         if self.is_refetch_due || may_be_over {
             self.check(out);

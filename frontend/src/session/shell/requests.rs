@@ -1,5 +1,5 @@
-//! Requests of a session and the streams that answer them. This code is in the WASM chunk with messages, because a new chat
-//! sends no such request before the user writes.
+//! Requests of a session and the streams that answer them. This code is in the WASM chunk with messages, because a new
+//! chat sends no such request before the user writes.
 
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use leptos::{
@@ -73,8 +73,8 @@ impl Session {
         }
     }
 
-    /// Creates a conversation, sends its first message and subscribes to the answer. If the server refuses the message, the
-    /// conversation is deleted again.
+    /// Creates a conversation, sends its first message and subscribes to the answer. If the server refuses the message,
+    /// the conversation is deleted again.
     async fn create(self, ticket: Ticket, message: NewMessage) {
         let respond = |created| self.feed(Input::Response(ticket, Response::Created(created)));
         let off = self.tools.chosen_for_new_chat();
@@ -142,8 +142,8 @@ impl Session {
         }
     }
 
-    /// Reads a stream if this browser may have another one. Otherwise closes it, to free the connection for requests. The
-    /// turn continues either way.
+    /// Reads a stream if this browser may have another one. Otherwise closes it, to free the connection for requests.
+    /// The turn continues either way.
     async fn listen_if_free(self, ticket: Ticket, stream: EventStream) {
         if let Some(place) = StreamPlace::take().await {
             return self.listen(ticket, stream, place).await;
@@ -152,7 +152,8 @@ impl Session {
         self.feed(Input::Response(ticket, Response::Crowded));
     }
 
-    /// Reads a stream until it breaks or the turn ends. `_place` counts it as one of the streams of this browser until then.
+    /// Reads a stream until it breaks or the turn ends. `_place` counts it as one of the streams of this browser until
+    /// then.
     async fn listen(self, ticket: Ticket, mut stream: EventStream, _place: StreamPlace) {
         while let Some(events) = stream.next().await {
             let is_over = events.iter().any(|(_, event)| event.is_terminal());

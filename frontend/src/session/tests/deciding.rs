@@ -31,21 +31,21 @@ fn decide(here: &mut TestPage, ids: &[i64]) {
 }
 
 #[test]
-fn after_the_last_decision_the_turn_goes_on_in_the_same_answer() {
+fn after_the_last_decision_the_turn_resumes_in_the_same_answer() {
     let mut here = waiting(&[7]);
     assert_eq!(here.state.phase(), Phase::Awaiting);
     decide(&mut here, &[7]);
     assert_eq!((asked(&here), here.state.phase()), (vec![7], Phase::Following));
     let sent = here.done.len();
     decide(&mut here, &[7]);
-    assert_eq!(here.done.len(), sent, "once is enough");
+    assert_eq!(here.done.len(), sent, "a call is decided on once");
     here.answer(Response::Started(Ok(())));
     here.events(vec![end(1, "Paid.")]);
     assert_eq!((here.texts(), here.state.phase()), (vec!["Q1", "Paid."], Phase::Idle));
 }
 
 #[test]
-fn while_others_wait_it_is_read_how_things_stand() {
+fn the_conversation_is_loaded_again_while_other_calls_still_wait() {
     let mut here = waiting(&[7, 8]);
     decide(&mut here, &[7]);
     here.answer(Response::DecisionsStored);
@@ -55,11 +55,11 @@ fn while_others_wait_it_is_read_how_things_stand() {
     here.answer(Response::Loaded(Ok(Some(stored))));
     assert_eq!(here.state.phase(), Phase::Awaiting);
     decide(&mut here, &[7, 8]);
-    assert_eq!(asked(&here), [8], "the other is decided");
+    assert_eq!(asked(&here), [8], "the other call is already decided");
 }
 
 #[test]
-fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
+fn a_late_decision_shows_the_error_and_loads_the_current_state() {
     let mut here = waiting(&[7]);
     decide(&mut here, &[7]);
     here.answer(Response::Started(Err(refused(409))));
@@ -71,7 +71,7 @@ fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
 }
 
 #[test]
-fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
+fn a_message_sent_while_a_call_waits_is_queued_until_the_answer_ends() {
     let mut here = waiting(&[7]);
     here.send("And then?");
     assert_eq!(here.state.queue.messages.len(), 1);
@@ -83,7 +83,7 @@ fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
 }
 
 #[test]
-fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
+fn a_message_returns_to_its_field_if_the_loaded_conversation_waits_for_approval() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
     here.answer(Response::Loaded(Ok(Some(paused(&[7])))));
@@ -92,13 +92,16 @@ fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
 }
 
 #[test]
-fn stop_ends_a_turn_that_waits() {
+fn stop_ends_a_turn_that_waits_for_approval() {
     for outcome in [Ok(()), Err(refused(409))] {
         let mut here = waiting(&[7]);
         here.act(Action::Stop);
         assert_eq!(here.stops(), 1);
         decide(&mut here, &[7]);
-        assert!(!here.done.iter().any(|effect| matches!(effect, Effect::Perform(_, Request::Decide(..)))), "too late");
+        assert!(
+            !here.done.iter().any(|effect| matches!(effect, Effect::Perform(_, Request::Decide(..)))),
+            "a stop was requested"
+        );
         here.tell(Input::Stopped(here.stop_ticket(), outcome));
         assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "a waiting turn has no stream");
         here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
@@ -107,7 +110,7 @@ fn stop_ends_a_turn_that_waits() {
 }
 
 #[test]
-fn what_is_decided_elsewhere_is_heard() {
+fn decisions_made_elsewhere_are_loaded() {
     for kind in [FeedKind::TurnStarted, FeedKind::TurnEnded, FeedKind::ConversationUpdated] {
         let mut here = waiting(&[7, 8]);
         here.tell(news(kind));

@@ -1,4 +1,4 @@
-//! Texts that are being written, after a reload and when something happens elsewhere.
+//! Unsent texts, after a reload and after changes elsewhere.
 
 use tallybook_protocol::MessageStatus::{Complete, Stopped, Streaming};
 
@@ -10,7 +10,7 @@ fn stored(turns: &[(i64, &str)]) -> Response {
     Response::Loaded(Ok(Some(conversation(&turns))))
 }
 
-/// A conversation in which the question of this turn is being edited.
+/// Starts editing the question of this turn, and types `text`.
 fn editing(told: &mut TestPage, turn: i64, text: &str) {
     let id = MessageId(turn * 10);
     told.act(Action::BeginEdit(Some(Edited { id, text: "as it was".to_owned(), is_changed: false })));
@@ -27,7 +27,7 @@ fn a_draft_that_equals_the_last_question_stays() {
 }
 
 #[test]
-fn a_message_that_was_being_sent_is_no_draft_once_it_is_stored() {
+fn a_sent_message_is_removed_from_the_draft_once_it_is_stored() {
     let mut here = TestPage::open("Again");
     here.send("Again");
     let mut lost = here.reloaded();
@@ -42,7 +42,7 @@ fn a_message_that_was_being_sent_is_no_draft_once_it_is_stored() {
 }
 
 #[test]
-fn an_edited_question_is_there_again_after_a_reload() {
+fn an_edited_question_is_restored_after_a_reload() {
     let mut here = TestPage::open("Q1");
     editing(&mut here, 1, "Q1, but better");
     let mut again = here.reloaded();
@@ -51,11 +51,11 @@ fn an_edited_question_is_there_again_after_a_reload() {
     assert_eq!((edited.id, edited.text.as_str()), (MessageId(10), "Q1, but better"));
     assert_eq!(again.state.draft, "");
     again.act(Action::BeginEdit(None));
-    assert_eq!(again.reloaded().state.edited, None, "given up");
+    assert_eq!(again.reloaded().state.edited, None, "the edit was canceled");
 }
 
 #[test]
-fn an_edit_on_its_way_is_kept_as_an_edit() {
+fn an_edit_that_is_being_sent_is_kept_as_an_edit() {
     let mut here = TestPage::open("Q1");
     editing(&mut here, 1, "Better");
     here.act(Action::Edit(MessageId(10), "Better".to_owned(), "id".to_owned()));
@@ -69,7 +69,7 @@ fn an_edit_on_its_way_is_kept_as_an_edit() {
 }
 
 #[test]
-fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
+fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_shown() {
     let branch = |here: &mut TestPage| {
         here.tell(news(FeedKind::BranchSelected));
         while matches!(here.state.connection, Connection::Refetching(_)) {
@@ -107,7 +107,7 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
 }
 
 #[test]
-fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
+fn the_draft_of_another_tab_is_adopted_unless_a_message_is_being_sent() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Draft("Written there".to_owned())));
     assert_eq!(here.state.draft, "Written there");
@@ -117,7 +117,7 @@ fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
 }
 
 #[test]
-fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing_runs() {
+fn an_idle_tab_adopts_the_queue_of_another_tab_and_does_not_send_it() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Queue(queue_of(&["Q2"]))));
     assert_eq!(here.state.queue.messages.len(), 1);
@@ -127,7 +127,7 @@ fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing
 }
 
 #[test]
-fn a_changed_message_that_waits_is_there_again_after_a_reload() {
+fn the_edit_of_a_queued_message_is_restored_after_a_reload() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Response::Joined(Ok(true)));
     here.send("Q2");
@@ -142,7 +142,7 @@ fn a_changed_message_that_waits_is_there_again_after_a_reload() {
 }
 
 #[test]
-fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
+fn after_a_stop_the_queue_is_sent_only_with_its_own_button() {
     let ended = |turn, status| {
         let ChatEvent::MessageEnd(end) = end(turn, "A") else { unreachable!() };
         ChatEvent::MessageEnd(MessageEnd { status, ..end })
@@ -155,7 +155,7 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
     here.send("Alone");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Alone"), ended(2, Complete)]);
-    assert_eq!((waiting(&here), here.state.phase()), (1, Phase::Idle), "a new message goes alone");
+    assert_eq!((waiting(&here), here.state.phase()), (1, Phase::Idle), "a new message is sent without the queue");
     let mut again = here.reloaded();
     again.answer(stored(&[(1, "Q1"), (2, "Alone")]));
     assert_eq!((waiting(&again), again.state.phase()), (1, Phase::Idle), "also after a reload");
@@ -166,7 +166,7 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
 }
 
 #[test]
-fn messages_are_left_to_be_sent_only_while_an_answer_is_written() {
+fn a_left_conversation_still_sends_its_queue_unless_the_queue_is_held() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Response::Joined(Ok(true)));
     assert_eq!(here.state.left_waiting(), None);

@@ -1,4 +1,4 @@
-//! Going to a message, step by step.
+//! Going to a message that is loaded, earlier, or on another branch.
 
 use tallybook_protocol::{
     Earlier,
@@ -18,7 +18,7 @@ fn with_earlier(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
     Conversation { earlier: Some(Earlier { count: 8, usage: Usage::default() }), ..conversation(turns) }
 }
 
-/// The third turn of four or more, with others before it.
+/// Opens a conversation of which only the fifth turn is loaded.
 fn far() -> TestPage {
     TestPage::opened(with_earlier(&[(5, "Q5", Complete)]))
 }
@@ -32,7 +32,7 @@ impl TestPage {
         self.done.iter().filter_map(revealed).collect()
     }
 
-    /// Answers the last request for earlier messages.
+    /// Responds to the last request for earlier messages. Returns the ID back to which they were requested.
     fn load(&mut self, page: Result<Option<Conversation>, ApiError>) -> Option<MessageId> {
         let last = self.done.iter().rev().find_map(|effect| match effect {
             Effect::LoadEarlier(ticket, _, first, from) => Some((*ticket, *first, *from)),
@@ -46,17 +46,17 @@ impl TestPage {
 }
 
 #[test]
-fn a_message_that_is_here_is_shown_at_once() {
+fn a_loaded_message_is_shown_at_once() {
     let mut here = TestPage::open("Q1");
     here.act(Action::GoTo(goal(11)));
     assert_eq!((here.revealed(), here.state.link.as_ref()), (vec![11], None));
     let elsewhere = Goal { conversation: Uuid::from_u128(8), ..goal(11) };
     here.act(Action::GoTo(elsewhere));
-    assert_eq!((here.revealed(), here.state.link.as_ref()), (vec![11], None), "that is for another session");
+    assert_eq!((here.revealed(), here.state.link.as_ref()), (vec![11], None), "the goal is in another conversation");
 }
 
 #[test]
-fn a_message_further_up_is_loaded_with_all_that_comes_after_it() {
+fn an_earlier_message_is_loaded_with_all_messages_after_it() {
     let mut here = far();
     here.act(Action::GoTo(goal(31)));
     assert!(here.revealed().is_empty());
@@ -67,7 +67,7 @@ fn a_message_further_up_is_loaded_with_all_that_comes_after_it() {
 }
 
 #[test]
-fn what_is_on_its_way_comes_first() {
+fn earlier_messages_that_are_already_being_loaded_come_first() {
     let mut here = far();
     here.act(Action::LoadEarlier);
     here.act(Action::GoTo(goal(21)));
@@ -78,7 +78,7 @@ fn what_is_on_its_way_comes_first() {
 }
 
 #[test]
-fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
+fn a_message_is_shown_once_its_conversation_has_loaded() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.act(Action::GoTo(goal(11)));
     assert!(here.revealed().is_empty());
@@ -87,7 +87,7 @@ fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
 }
 
 #[test]
-fn another_version_is_shown() {
+fn a_message_on_another_branch_is_shown() {
     let mut here = TestPage::open("Q1");
     here.act(Action::GoTo(goal(21)));
     let window = Window { limit: Some(50), from: Some(MessageId(21)), before: None };
@@ -98,7 +98,7 @@ fn another_version_is_shown() {
 }
 
 #[test]
-fn a_message_that_is_gone_is_said_to_be() {
+fn a_message_that_cannot_be_shown_is_reported() {
     for (refusal, words) in [
         (refused(404), Language::English.message_not_found()),
         (refused(409), Language::English.message_in_other_version()),
@@ -116,7 +116,7 @@ fn a_message_that_is_gone_is_said_to_be() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_not_waited_for() {
+fn a_failed_load_of_earlier_messages_ends_the_search() {
     let mut here = far();
     here.act(Action::GoTo(goal(31)));
     here.load(Err(ApiError::Unreachable));
@@ -124,7 +124,7 @@ fn what_cannot_be_loaded_is_not_waited_for() {
 }
 
 #[test]
-fn another_version_is_not_shown_while_an_answer_is_written() {
+fn a_message_on_another_branch_is_not_shown_while_an_answer_is_written() {
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Response::Joined(Ok(true)));
     here.act(Action::GoTo(goal(21)));

@@ -1,5 +1,5 @@
-//! Generates sequences of events: responses that overtake each other, streams that break, edits, stops, other tabs, a feed
-//! that is late or silent. In any order, no typed text is lost, and in the end the page shows what the server has.
+//! Generates sequences of events: responses that overtake each other, streams that break, edits, stops, other tabs, a
+//! feed that is late or silent. In any order, no typed text is lost, and in the end the page shows what the server has.
 
 use proptest::prelude::*;
 use tallybook_protocol::MessageStatus::Complete;

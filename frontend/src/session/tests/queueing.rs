@@ -34,7 +34,7 @@ fn ended(turn: i64, status: MessageStatus) -> ChatEvent {
 }
 
 #[test]
-fn what_is_sent_while_an_answer_is_written_goes_one_by_one_when_it_ends() {
+fn queued_messages_are_sent_one_by_one_after_the_answer_ends() {
     let mut here = busy();
     here.send("Q3");
     here.send("Q4");
@@ -43,7 +43,7 @@ fn what_is_sent_while_an_answer_is_written_goes_one_by_one_when_it_ends() {
     let message = sent(&here).unwrap();
     assert_eq!((message.content.as_str(), message.client_message_id.as_deref()), ("Q3", Some("id of Q3")));
     assert_eq!(here.state.phase(), Phase::Sending);
-    assert_eq!(here.state.unsent(), "", "it is kept in the queue, and not twice");
+    assert_eq!(here.state.unsent(), "", "it is kept in the queue only");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3"), end(3, "A3")]);
     assert_eq!(sent(&here).unwrap().content, "Q4");
@@ -54,7 +54,7 @@ fn what_is_sent_while_an_answer_is_written_goes_one_by_one_when_it_ends() {
 }
 
 #[test]
-fn after_an_answer_that_did_not_end_well_it_waits_for_its_reader() {
+fn after_a_stopped_answer_the_queue_waits_for_the_user() {
     let mut here = busy();
     here.send("Q3");
     here.send("Q4");
@@ -68,7 +68,7 @@ fn after_an_answer_that_did_not_end_well_it_waits_for_its_reader() {
 }
 
 #[test]
-fn what_could_not_be_sent_is_back_in_front_and_is_the_same_message_when_it_goes() {
+fn a_queued_message_that_could_not_be_sent_stays_first_and_keeps_its_id() {
     for error in [refused(500), ApiError::Unreachable] {
         let mut here = busy();
         here.send("Q3");
@@ -84,7 +84,7 @@ fn what_could_not_be_sent_is_back_in_front_and_is_the_same_message_when_it_goes(
 }
 
 #[test]
-fn when_another_tab_was_quicker_it_waits_for_the_end_of_that_answer() {
+fn if_another_tab_sent_first_the_queue_waits_for_the_end_of_that_answer() {
     let mut here = busy();
     here.send("Q3");
     here.events(vec![end(2, "A2")]);
@@ -98,7 +98,7 @@ fn when_another_tab_was_quicker_it_waits_for_the_end_of_that_answer() {
 }
 
 #[test]
-fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
+fn a_queued_message_that_was_stored_without_a_response_is_not_sent_again() {
     let mut here = busy();
     here.send("Q3");
     here.events(vec![end(2, "A2")]);
@@ -110,7 +110,7 @@ fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
 }
 
 #[test]
-fn it_is_there_again_when_the_page_is_loaded_anew() {
+fn the_queue_is_restored_after_a_reload() {
     let mut here = busy();
     here.send("Q3");
     here.send("Q4");
@@ -122,7 +122,7 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     again.events(vec![end(2, "A2")]);
     assert_eq!(sent(&again).unwrap().client_message_id.as_deref(), Some("id of Q3"), "the running turn is followed");
 
-    // Reloaded while the first was on its way, and it arrived.
+    // The page is reloaded while the first message is being sent, and the message arrives.
     let kept = again.state.queue.to_text();
     let mut later = TestPage::new(Place::Loading(HERE), "");
     later.state.restore_queue(Queue::from_text(&kept));
@@ -133,32 +133,36 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     let mut idle = TestPage::new(Place::Loading(HERE), "");
     idle.state.restore_queue(Queue::from_text(&kept));
     idle.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
-    assert_eq!((waiting(&idle), idle.state.phase()), (vec!["Q3", "Q4"], Phase::Idle), "what is over waits");
+    assert_eq!(
+        (waiting(&idle), idle.state.phase()),
+        (vec!["Q3", "Q4"], Phase::Idle),
+        "no turn runs, so the queue waits"
+    );
     assert_eq!(Queue::from_text("no JSON"), Queue::default());
 }
 
 #[test]
-fn it_can_be_changed_and_taken_out_and_is_bounded() {
+fn queued_messages_can_be_edited_and_removed_and_their_number_is_limited() {
     let mut here = busy();
     for number in 0..=MAX_QUEUED {
         here.send(&format!("M{number}"));
     }
     assert_eq!(waiting(&here).len(), MAX_QUEUED);
-    assert_eq!(here.state.draft, format!("M{MAX_QUEUED}"), "what finds no room stays in the field");
+    assert_eq!(here.state.draft, format!("M{MAX_QUEUED}"), "a message that exceeds the limit stays in the field");
     assert!(here.state.notice.is_some());
     here.act(Action::Unqueue("id of M1".to_owned()));
     assert_eq!(waiting(&here)[..2], ["M0", "M2"]);
     here.act(Action::EditQueued(Some("id of M0".to_owned())));
     here.events(vec![end(2, "A2")]);
-    assert_eq!(here.state.phase(), Phase::Idle, "what is being changed is not sent, nor overtaken");
+    assert_eq!(here.state.phase(), Phase::Idle, "neither the edited message nor those behind it are sent");
     here.act(Action::ChangeQueued(" Better \n".to_owned(), "another".to_owned()));
     assert_eq!(sent(&here).unwrap().content, "Better");
     here.act(Action::Unqueue("another".to_owned()));
-    assert_eq!(waiting(&here)[0], "Better", "what is on its way cannot be taken back");
+    assert_eq!(waiting(&here)[0], "Better", "a message that is being sent cannot be removed");
 }
 
 #[test]
-fn what_waits_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+fn the_queue_of_a_deleted_conversation_moves_to_its_draft() {
     let mut here = busy();
     here.send("Q3");
     here.act(Action::Write("Half a thought".to_owned()));
@@ -167,7 +171,7 @@ fn what_waits_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
 }
 
 #[test]
-fn a_hidden_tab_looks_for_the_end_and_sends_what_waits() {
+fn a_hidden_tab_polls_for_the_end_of_the_answer_and_sends_the_queue() {
     let mut here = busy();
     here.send("Q3");
     here.tell(Input::Hidden(true));
@@ -185,17 +189,17 @@ fn a_hidden_tab_looks_for_the_end_and_sends_what_waits() {
     assert_eq!(sent(&here).unwrap().content, "Q3");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3")]);
-    assert_eq!(here.waits_for().1, Request::HiddenPause, "and holds no connection for it");
+    assert_eq!(here.waits_for().1, Request::HiddenPause, "a hidden tab holds no stream");
     here.tell(Input::Hidden(false));
     assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
 }
 
 #[test]
-fn a_model_chosen_for_the_next_message_goes_with_that_one_alone() {
+fn a_model_chosen_for_the_next_message_applies_to_that_message_only() {
     let mut here = busy();
     here.act(Action::ChooseNext(Some("GPT".to_owned())));
     here.send("Q3");
-    assert_eq!(here.state.next_model, None, "what waits has taken it along");
+    assert_eq!(here.state.next_model, None, "the queued message has it");
     here.send("Q4");
     here.events(vec![end(2, "A2")]);
     assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
@@ -205,7 +209,7 @@ fn a_model_chosen_for_the_next_message_goes_with_that_one_alone() {
 }
 
 #[test]
-fn a_message_that_could_not_be_sent_gives_its_model_back() {
+fn the_model_of_a_message_that_could_not_be_sent_is_chosen_again() {
     let mut here = TestPage::open("Q1");
     here.act(Action::ChooseNext(Some("GPT".to_owned())));
     here.send("Q2");
@@ -220,7 +224,7 @@ fn a_message_that_could_not_be_sent_gives_its_model_back() {
 }
 
 #[test]
-fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_when_it_is_edited() {
+fn a_queued_message_keeps_its_mode_and_an_edited_planned_question_is_planned_again() {
     let mut here = busy();
     here.act(Action::PlanFirst(true));
     here.send("Q3");
@@ -248,7 +252,7 @@ fn only_the_next_message_is_planned() {
     here.send("Q2");
     assert_eq!((sent(&here).unwrap().mode, here.state.plans_first), (AnswerMode::Plan, false));
     here.answer(Response::Started(Err(ApiError::Unreachable)));
-    assert!(here.state.plans_first, "a message that is in its field again is still to be planned");
+    assert!(here.state.plans_first, "a message that returned to its field is still planned");
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     assert!(!here.state.plans_first, "it was stored after all");
     here.answer(Response::Joined(Ok(true)));
@@ -258,13 +262,13 @@ fn only_the_next_message_is_planned() {
 }
 
 #[test]
-fn in_a_conversation_that_is_not_open_the_first_goes_after_a_complete_answer_alone() {
+fn the_queue_of_a_conversation_that_is_not_open_is_sent_only_after_a_complete_answer() {
     let queue = queue_of(&["Q2", "Q3"]);
     let at = |status| conversation(&[(1, "Q1", status)]);
     let Due::Send(message) = queue.due(&at(Complete)) else { panic!("it is not sent") };
     assert_eq!((message.content.as_str(), message.client_message_id.as_deref()), ("Q2", Some("id of Q2")));
     let on_its_way = Queue { is_sending: true, ..queue.clone() };
-    assert_eq!(on_its_way.due(&at(Complete)), Due::Send(message), "sent again it is the same message");
+    assert_eq!(on_its_way.due(&at(Complete)), Due::Send(message), "it is the same message if it is sent again");
     assert_eq!(queue.due(&at(Streaming)), Due::Wait);
     assert_eq!(queue.due(&at(AwaitingApproval)), Due::Wait);
     assert_eq!(queue.due(&at(Stopped)), Due::Hold);

@@ -28,14 +28,14 @@ impl Screen {
         self.is_due = true;
     }
 
-    /// The next frame has come.
+    /// Draws the next frame.
     pub(super) fn frame(&mut self, known: &Transcript) {
         if mem::take(&mut self.is_due) {
             self.draw(known);
         }
     }
 
-    /// However late it was drawn, nothing of it is missing.
+    /// Checks that the screen shows the known transcript.
     pub(super) fn check(&self, known: &Transcript) {
         let seen = |transcript: &Transcript| (transcript.entries().to_vec(), transcript.has_earlier());
         assert_eq!(seen(&self.transcript), seen(known));

@@ -17,7 +17,7 @@ pub(super) struct Stored {
     pub(super) status: MessageStatus,
     epoch: i32,
     pub(super) client_id: Option<String>,
-    /// Its calls, and which of them wait for a decision.
+    /// IDs of its calls; `true` if a call waits for a decision.
     calls: Vec<(i64, bool)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Server {
     active: Option<i64>,
     /// The events of the turn, in order. A new turn has a new list.
     log: Vec<ChatEvent>,
-    /// Which turn's list it is.
+    /// Number of the turn that `log` belongs to.
     pub(super) turn: u32,
     /// Events that the feed has not delivered yet.
     pub(super) feed: Vec<FeedKind>,
@@ -60,7 +60,7 @@ impl Server {
         id
     }
 
-    /// The branch that is shown, oldest first.
+    /// Returns the shown branch, oldest message first.
     pub(super) fn branch(&self) -> Vec<&Stored> {
         let mut branch = Vec::new();
         let mut at = self.head;
@@ -113,7 +113,7 @@ impl Server {
         self.feed.push(FeedKind::TurnStarted);
     }
 
-    /// Takes a message; the same one twice is one.
+    /// Stores a message and starts a turn. A message with a known client ID is not stored again.
     pub(super) fn send(&mut self, new: &NewMessage) -> Result<(), ApiError> {
         let is_same = |stored: &&Stored| stored.client_id.is_some() && stored.client_id == new.client_message_id;
         if let Some(known) = self.messages.iter().find(is_same).filter(|_| self.exists) {
@@ -170,7 +170,7 @@ impl Server {
         Ok(())
     }
 
-    /// Writes a word more of the answer.
+    /// Appends a word to the answer.
     pub(super) fn write(&mut self) {
         let Some(id) = self.active else { return };
         if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
@@ -180,19 +180,19 @@ impl Server {
         }
     }
 
-    /// The answer that waits for decisions.
+    /// Returns the answer that waits for decisions.
     pub(super) fn awaiting(&self) -> Option<&Stored> {
         let last = self.head.and_then(|id| self.find(id)).filter(|_| self.exists);
         last.filter(|last| last.status == MessageStatus::AwaitingApproval)
     }
 
-    /// The calls that wait.
+    /// Returns the calls that wait for a decision.
     pub(super) fn waiting(&self) -> Vec<ToolCallId> {
         let calls = self.awaiting().into_iter().flat_map(|last| &last.calls);
         calls.filter(|call| call.1).map(|call| ToolCallId(call.0)).collect()
     }
 
-    /// The turn asks for two calls that need consent.
+    /// Pauses the turn for two calls that need approval.
     pub(super) fn pause(&mut self) {
         let Some(id) = self.active else { return };
         if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
@@ -231,7 +231,7 @@ impl Server {
     }
 
     pub(super) fn end(&mut self, status: MessageStatus) -> Result<(), ApiError> {
-        // Stop denies what waits.
+        // A stop denies the calls that wait.
         let paused = self.awaiting().map(|last| last.id).filter(|_| status == MessageStatus::Stopped);
         let Some(id) = self.active.take().or(paused).filter(|_| self.exists) else { return Err(refused(409)) };
         if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {

@@ -8,19 +8,19 @@ use tallybook_protocol::{
 use super::{super::input::Creation, *};
 
 #[test]
-fn a_message_written_while_a_conversation_loads_goes_there() {
+fn a_message_sent_while_a_conversation_loads_is_delivered_after_the_load() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     assert!(matches!(here.waits_for().1, Request::Load(HERE, Window { limit: Some(50), .. })));
     here.send("For here");
     assert_eq!(here.state.phase(), Phase::Sending);
-    assert_eq!(here.state.unstored.as_deref(), Some("For here"), "it is to be seen at once");
+    assert_eq!(here.state.unstored.as_deref(), Some("For here"), "it is shown at once");
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     assert_eq!(message.content, "For here");
 }
 
 #[test]
-fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_there() {
+fn a_message_sent_while_a_conversation_loads_returns_to_its_field_if_a_turn_runs() {
     let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
     here.act(Action::Write("and more".to_owned()));
@@ -31,7 +31,7 @@ fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_
 }
 
 #[test]
-fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_network() {
+fn a_failed_load_is_retried_after_a_pause_and_at_once_when_the_network_is_back() {
     let mut here = TestPage::new(Place::Loading(HERE), "A draft");
     here.answer(Response::Loaded(Err(ApiError::Unreachable)));
     assert!(matches!(here.state.place, Place::Failed(HERE, _)));
@@ -39,7 +39,7 @@ fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_networ
     assert!(matches!(here.waits_for().1, Request::Load(..)), "after a pause");
     here.answer(Response::Loaded(Err(ApiError::Unreachable)));
     here.tell(Input::Online);
-    assert!(matches!(here.waits_for().1, Request::Load(..)), "and without it");
+    assert!(matches!(here.waits_for().1, Request::Load(..)), "without a pause");
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!((&here.state.place, here.texts()), (&Place::Open(HERE), vec!["Q1", "A1"]));
     assert_eq!(here.state.draft, "A draft");
@@ -54,11 +54,11 @@ fn a_conversation_opens_with_its_newest_messages_and_those_before_them_follow() 
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3"]);
     assert!(!here.state.transcript.has_earlier());
     let drawn_by_server = State::new(Place::Open(HERE), Some(stored), String::new(), Language::English);
-    assert_eq!(drawn_by_server.transcript.entries().len(), 6, "a server has no frames");
+    assert_eq!(drawn_by_server.transcript.entries().len(), 6, "the server renders all messages at once");
 }
 
 #[test]
-fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
+fn a_stop_is_requested_as_soon_as_the_turn_runs() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Stop);
@@ -67,13 +67,13 @@ fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
     here.answer(Response::Started(Ok(())));
     assert_eq!(here.stops(), 1);
     here.events(vec![start(2, "Q2"), delta("A")]);
-    assert!(here.state.is_stopping(), "until the end is heard");
+    assert!(here.state.is_stopping(), "until the turn's end arrives");
     here.events(vec![end(2, "A")]);
     assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
 }
 
 #[test]
-fn stop_while_a_conversation_is_made_stops_its_first_turn() {
+fn a_stop_while_a_conversation_is_being_created_stops_its_first_turn() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     assert!(matches!(here.waits_for().1, Request::Create(_)));
@@ -85,7 +85,7 @@ fn stop_while_a_conversation_is_made_stops_its_first_turn() {
 }
 
 #[test]
-fn stop_before_the_first_message_is_sent_gives_it_back() {
+fn a_stop_before_the_first_message_is_sent_returns_it_to_its_field() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.act(Action::Stop);
@@ -95,7 +95,7 @@ fn stop_before_the_first_message_is_sent_gives_it_back() {
 }
 
 #[test]
-fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
+fn a_refused_first_message_returns_to_the_field_of_the_new_chat() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.answer(Response::Created(Err(refused(400))));
@@ -105,7 +105,7 @@ fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
 }
 
 #[test]
-fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
+fn a_first_message_without_a_response_is_sent_again() {
     let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.answer(Response::Created(Ok(Creation::Unknown(HERE))));
@@ -114,7 +114,7 @@ fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
 }
 
 #[test]
-fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
+fn stop_can_be_pressed_again_after_a_late_or_failed_request() {
     for (outcome, says) in [(refused(409), false), (ApiError::Unreachable, true)] {
         let mut here = TestPage::open("Q1");
         here.send("Q2");
@@ -130,7 +130,7 @@ fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
 }
 
 #[test]
-fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_ends() {
+fn a_failed_stop_is_reported_until_stop_is_pressed_again_or_the_answer_ends() {
     let failed = |here: &TestPage| here.state.notice.as_deref() == Some(Language::English.stop_failed());
     let mut here = TestPage::open("Q1");
     here.send("Q2");
@@ -147,33 +147,36 @@ fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_
 }
 
 #[test]
-fn a_stale_read_takes_back_nothing() {
+fn a_late_response_does_not_replace_newer_messages() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
-    let (stale, Request::Load(..)) = here.waits_for() else { panic!("it looks") };
+    let (stale, Request::Load(..)) = here.waits_for() else { panic!("the conversation is not loaded") };
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A"), end(2, "A2")]);
     here.tell(Input::Response(stale, Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"]);
-    assert!(matches!(here.waits_for().1, Request::Load(..)), "what was to be looked at is looked at now");
+    assert!(matches!(here.waits_for().1, Request::Load(..)), "the aborted load is repeated");
 }
 
 #[test]
-fn a_turn_has_one_reader() {
+fn a_turn_is_read_over_one_connection_at_a_time() {
     let mut here = TestPage::open("Q1");
     here.tell(news(FeedKind::TurnStarted));
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
-    let (first, Request::Join(..)) = here.waits_for() else { panic!("it follows") };
+    let (first, Request::Join(..)) = here.waits_for() else { panic!("the turn is not joined") };
     here.tell(Input::Response(first, Response::Joined(Ok(true))));
     let before = here.done.len();
     here.tell(news(FeedKind::TurnStarted));
     here.tell(Input::News(News::Missed));
     here.tell(Input::Hidden(false));
-    assert!(here.done[before..].iter().all(|effect| !matches!(effect, Effect::Perform(..))), "it is being read");
+    assert!(
+        here.done[before..].iter().all(|effect| !matches!(effect, Effect::Perform(..))),
+        "the turn is already being read"
+    );
     here.tell(Input::Hidden(true));
     here.tell(Input::Response(first, Response::Events(vec![(None, delta("late"))])));
-    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"], "the reader that was let go is heard no more");
+    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"], "events of an aborted request are ignored");
 }
 
 #[test]
@@ -199,23 +202,23 @@ fn a_turn_without_a_stream_is_polled_until_it_ends() {
 }
 
 #[test]
-fn a_tab_that_comes_back_reads_what_may_have_changed() {
+fn after_missed_news_the_newest_messages_are_loaded_and_all_if_the_branch_changed() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let few = Window { limit: Some(2), from: Some(MessageId(11)), before: None };
     assert_eq!(here.waits_for().1, Request::Load(HERE, few));
-    // Another branch is shown by now, which has nothing to do with what is here.
+    // Another branch is shown by now. It has none of the loaded messages.
     let mut other = conversation(&[(5, "Q5", Complete)]);
     other.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
     here.answer(Response::Loaded(Ok(Some(other))));
-    let Request::Load(HERE, window) = here.waits_for().1 else { panic!("it reads all that it shows") };
+    let Request::Load(HERE, window) = here.waits_for().1 else { panic!("the shown messages are not loaded again") };
     assert_eq!((window.limit, window.from), (Some(50), Some(MessageId(10))));
     here.answer(Response::Loaded(Ok(Some(conversation(&[(4, "Q4", Complete), (5, "Q5", Complete)])))));
     assert_eq!(here.texts(), ["Q4", "A4", "Q5", "A5"]);
 }
 
 #[test]
-fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
+fn news_missed_while_an_answer_is_written_load_only_the_newest_messages_at_its_end() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
@@ -227,18 +230,18 @@ fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
 }
 
 #[test]
-fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
+fn a_branch_selected_elsewhere_loads_all_shown_messages_again() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
     let mut here = TestPage::opened(open);
     here.draw_all();
     here.tell(news(FeedKind::BranchSelected));
-    let (_, Request::Load(_, window)) = here.waits_for() else { panic!("it looks") };
-    assert_eq!(window.from, Some(MessageId(10)), "from the first message that is here");
+    let (_, Request::Load(_, window)) = here.waits_for() else { panic!("the conversation is not loaded") };
+    assert_eq!(window.from, Some(MessageId(10)), "from the first loaded message");
 }
 
-/// One answer has at most so many bytes, so it may begin behind what was asked for.
+/// A response is limited in bytes, so it may begin after the requested message.
 #[test]
-fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
+fn messages_that_a_response_had_no_room_for_can_be_loaded() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let mut cut = conversation(&[(5, "Q5", Complete)]);
@@ -260,24 +263,24 @@ fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
 }
 
 #[test]
-fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
+fn a_failed_message_returns_to_its_field_and_keeps_its_id() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Write("Q3".to_owned()));
     here.answer(Response::Started(Err(ApiError::Unreachable)));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2\nQ3", Phase::Idle));
     assert!(here.state.notice.is_some());
-    // Whether it was stored all the same is looked up.
+    // The page loads the conversation, because the message may have been stored all the same.
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!(here.state.draft, "Q2\nQ3");
     here.act(Action::Write("Q2".to_owned()));
     here.act(Action::SendDraft("another".to_owned()));
-    let (_, Request::Send(_, message)) = here.waits_for() else { panic!("it is sent") };
+    let (_, Request::Send(_, message)) = here.waits_for() else { panic!("it is not sent") };
     assert_eq!(message.client_message_id.as_deref(), Some("id of Q2"));
 }
 
 #[test]
-fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
+fn a_failed_message_that_was_stored_is_removed_from_its_field() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Response::Started(Err(ApiError::Unreachable)));
@@ -287,7 +290,7 @@ fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
 }
 
 #[test]
-fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
+fn an_unreachable_server_is_reported_until_it_can_be_reached_again() {
     for back in [Input::Online, Input::News(News::Missed)] {
         let mut here = TestPage::open("Q1");
         here.send("Q2");
@@ -300,7 +303,7 @@ fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
 }
 
 #[test]
-fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
+fn a_conversation_that_is_being_deleted_accepts_no_messages_and_keeps_its_draft() {
     let mut here = TestPage::open("Q1");
     here.tell(Input::Leaving(true));
     here.send("Too late?");
@@ -310,11 +313,11 @@ fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
     assert_eq!((here.state.phase(), here.texts()), (Phase::Idle, vec!["Q1", "A1"]));
     here.tell(Input::Leaving(false));
     here.act(Action::SendDraft("id".to_owned()));
-    assert_eq!(here.state.phase(), Phase::Sending, "taken back, it takes them again");
+    assert_eq!(here.state.phase(), Phase::Sending, "after an undo, it accepts messages again");
 }
 
 #[test]
-fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+fn the_draft_of_a_deleted_conversation_moves_to_a_new_chat() {
     for by_us in [true, false] {
         let mut here = TestPage::open("Q1");
         here.act(Action::Write("Half a thought".to_owned()));
@@ -322,7 +325,7 @@ fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
         here.tell(news(FeedKind::ConversationDeleted));
         assert_eq!(here.state.place, Place::Deleted);
         assert!(here.done.contains(&Effect::AdoptDraft));
-        assert_eq!(here.done.contains(&Effect::OpenNewChat), by_us, "who deleted it is led on, others may read it");
+        assert_eq!(here.done.contains(&Effect::OpenNewChat), by_us, "a new chat opens only if this page deleted it");
         here.tell(Input::Adopted("Begun before".to_owned()));
         assert_eq!((here.state.uuid(), here.state.unsent()), (None, "Begun before\nHalf a thought".to_owned()));
         assert_eq!(here.texts(), ["Q1", "A1"]);
@@ -331,22 +334,22 @@ fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
         here.act(Action::Regenerate(MessageId(11)));
         here.tell(Input::Online);
         here.tell(Input::News(News::Missed));
-        assert_eq!(here.done.len(), done, "nothing is asked of a conversation that is gone");
+        assert_eq!(here.done.len(), done, "a deleted conversation causes no requests");
     }
 }
 
 #[test]
-fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
+fn a_message_sent_while_another_version_is_being_selected_is_placed_below_that_version() {
     let mut here = TestPage::open("Q1");
     here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::shown::Step::Newer));
     here.send("Below which?");
-    assert!(matches!(here.waits_for().1, Request::Select(..)), "it waits");
+    assert!(matches!(here.waits_for().1, Request::Select(..)), "the message waits");
     here.answer(Response::Selected(Ok(conversation(&[(2, "Q1", Complete)]))));
     assert!(matches!(here.waits_for().1, Request::Send(..)));
 }
 
 #[test]
-fn who_presses_retry_waits_no_longer() {
+fn retry_and_a_restored_network_end_the_pause() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
@@ -363,7 +366,7 @@ fn who_presses_retry_waits_no_longer() {
 }
 
 #[test]
-fn what_is_written_is_kept_until_it_is_stored() {
+fn a_message_is_kept_as_unsent_until_it_is_stored() {
     let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Write("and more".to_owned()));

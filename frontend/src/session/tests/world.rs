@@ -105,7 +105,7 @@ impl World {
             let is_here = queued.chain(fields).any(|text| text.contains(typed));
             assert!(is_stored || is_here, "{typed} is lost: {state:?}");
         }
-        assert!(!state.is_stopping() || state.phase() != Phase::Idle, "it stops what does not run");
+        assert!(!state.is_stopping() || state.phase() != Phase::Idle, "a stop is pending although no turn runs");
     }
 
     /// Returns the text that was typed for the queued message `id`, or for any; empty if that is not being edited.
@@ -507,7 +507,8 @@ impl World {
         let branch = self.server.branch();
         let stored: Vec<_> = branch.iter().map(|m| (m.id, m.text.clone(), m.status)).collect();
         let begin = stored.len().checked_sub(shown.len());
-        let begin = begin.unwrap_or_else(|| panic!("more is shown than there is: {shown:?} instead of {stored:?}"));
+        let begin =
+            begin.unwrap_or_else(|| panic!("more messages are shown than stored: {shown:?} instead of {stored:?}"));
         assert!(state.transcript.has_earlier() == (begin > 0), "{state:?}");
         assert_eq!(shown, stored[begin..]);
     }

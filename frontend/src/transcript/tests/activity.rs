@@ -1,4 +1,4 @@
-//! What a model is doing while nothing of its answer comes.
+//! The activity of a model while it writes no text.
 
 use tallybook_protocol::{ChatEvent, ModelRetry, ToolCallPreparing};
 
@@ -21,7 +21,7 @@ fn activity(transcript: &Transcript) -> Option<&Activity> {
 }
 
 #[test]
-fn what_a_model_does_is_told_until_its_answer_goes_on() {
+fn the_activity_is_known_until_the_answer_continues() {
     for next in [call_start(7, 0), delta(0, "Three"), snapshot(1, "", vec![])] {
         let mut transcript = folded([start(1), retry()]);
         assert!(matches!(activity(&transcript), Some(Activity::Retrying(retry)) if retry.attempt == 2));
@@ -36,7 +36,7 @@ fn what_a_model_does_is_told_until_its_answer_goes_on() {
 }
 
 #[test]
-fn a_turn_that_is_over_does_nothing() {
+fn a_turn_that_has_ended_has_no_activity() {
     let mut transcript = folded([start(1), preparing(64)]);
     for event in turn(1, &["Three.".to_owned()], Ending::Completes) {
         fold(&mut transcript, event);

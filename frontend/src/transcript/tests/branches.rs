@@ -8,10 +8,10 @@ use super::{
 };
 
 #[test]
-fn another_version_takes_the_place_of_what_it_replaces_and_all_after_it() {
+fn another_version_replaces_a_message_and_all_after_it() {
     let two_turns = [start(1), end(1, "One", vec![]), start(2), end(2, "Two", vec![])];
     for (event, shown, siblings) in [
-        // The first answer written anew, the second question edited, the first question edited.
+        // The first answer is regenerated, the second question edited, the first question edited.
         (version(None, 10, 30, &[], &[11, 30]), vec![10, 30], vec![vec![], message_ids(&[11, 30])]),
         (
             version(Some(11), 30, 31, &[20, 30], &[]),
@@ -23,7 +23,7 @@ fn another_version_takes_the_place_of_what_it_replaces_and_all_after_it() {
         let mut transcript = folded(two_turns.iter().cloned().chain([event.clone()]));
         assert_eq!(ids(&transcript), shown);
         assert_eq!(transcript.entries().iter().map(|entry| entry.siblings.clone()).collect::<Vec<_>>(), siblings);
-        // Heard again, and what it replaced too, it changes nothing.
+        // Repeating the event, or the one that it replaced, changes nothing.
         let once = transcript.clone();
         fold(&mut transcript, two_turns[2].clone());
         fold(&mut transcript, event);
@@ -32,11 +32,11 @@ fn another_version_takes_the_place_of_what_it_replaces_and_all_after_it() {
 }
 
 #[test]
-fn a_version_that_is_asked_for_takes_its_place_before_it_begins() {
+fn the_old_version_is_removed_before_the_new_one_starts() {
     let mut transcript = folded([start(1), end(1, "One", vec![]), start(2), end(2, "Two", vec![])]);
     transcript.split_off(MessageId(21));
     assert_eq!(ids(&transcript), [10, 11, 20]);
-    // Its beginning was missed, but not where it belongs.
+    // The start of the new version was missed, but its place is known.
     fold(&mut transcript, snapshot(3, "Anew", vec![]));
     assert_eq!(ids(&transcript), [10, 11, 20, 31]);
     assert_eq!(transcript.split_off(MessageId(99)), []);
@@ -44,7 +44,7 @@ fn a_version_that_is_asked_for_takes_its_place_before_it_begins() {
 }
 
 #[test]
-fn what_came_to_nothing_leaves_no_trace_whatever_came_in_front_meanwhile() {
+fn a_failed_version_is_undone_even_if_earlier_messages_were_inserted_meanwhile() {
     let mut transcript = Transcript::from(part(4..=9));
     let cut = transcript.split_off(MessageId(80));
     assert_eq!(cut.len(), 4);

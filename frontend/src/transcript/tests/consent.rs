@@ -1,4 +1,4 @@
-//! Calls that wait for a decision, and how far those are that run.
+//! Calls that wait for a decision, and the progress of running calls.
 
 use serde_json::Number;
 use tallybook_protocol::{
@@ -87,7 +87,7 @@ fn only_call(transcript: &Transcript) -> &Call {
     call_of(transcript.entries().last().unwrap())
 }
 
-/// Each event again, and all before it: nothing changes.
+/// Applies each event, and then all events so far again, which must change nothing.
 fn heard_twice(events: &[ChatEvent]) -> Transcript {
     let mut transcript = Transcript::default();
     for (at, event) in events.iter().enumerate() {
@@ -102,7 +102,7 @@ fn heard_twice(events: &[ChatEvent]) -> Transcript {
 }
 
 #[test]
-fn a_call_waits_is_approved_with_another_input_and_runs() {
+fn a_call_waits_and_runs_with_the_input_that_was_approved() {
     let events =
         [start(1), asked(100), decided(100, Decision::Approve, Some(EDITED)), started_with(100, EDITED), call_end(100)];
     let waits = folded(events[..2].to_vec());
@@ -117,7 +117,7 @@ fn a_call_waits_is_approved_with_another_input_and_runs() {
 }
 
 #[test]
-fn a_refusal_keeps_its_reason_and_a_call_that_is_approved_as_it_is_was_not_changed() {
+fn a_denial_has_a_reason_and_an_unchanged_approval_has_no_proposed_input() {
     let denied = heard_twice(&[start(1), asked(100), decided(100, Decision::Deny, None)]);
     let call = only_call(&denied);
     assert_eq!(call.status, ToolCallStatus::Denied);
@@ -128,7 +128,7 @@ fn a_refusal_keeps_its_reason_and_a_call_that_is_approved_as_it_is_was_not_chang
 }
 
 #[test]
-fn a_stored_decision_is_known_without_its_event_which_adds_the_reason() {
+fn a_stored_decision_is_known_and_its_event_adds_the_reason() {
     let event = decided(100, Decision::Deny, None);
     let ChatEvent::ApprovalDecided(told) = &event else { unreachable!() };
     let decision = Some(told.to_decision(chrono::DateTime::UNIX_EPOCH));
@@ -144,11 +144,11 @@ fn a_stored_decision_is_known_without_its_event_which_adds_the_reason() {
 }
 
 #[test]
-fn an_answer_that_waits_is_the_last_and_neither_runs_nor_is_answered() {
+fn an_answer_that_waits_for_approval_neither_runs_nor_is_complete() {
     let mut transcript = heard_twice(&[start(1), delta(0, "I would add."), asked(100), paused(vec![waiting(100)])]);
     assert!(!transcript.runs() && !transcript.is_answered());
     assert_eq!(transcript.awaiting().map(|entry| entry.id.0), Some(11));
-    // It goes on under the next lease, as what was decided.
+    // The turn resumes under the next epoch.
     let ChatEvent::Snapshot(next) = snapshot(1, "I would add.", vec![stored_call(100, 0, false)]) else {
         unreachable!()
     };
@@ -157,14 +157,14 @@ fn an_answer_that_waits_is_the_last_and_neither_runs_nor_is_answered() {
 }
 
 #[test]
-fn a_snapshot_of_before_a_decision_takes_nothing_back() {
+fn a_snapshot_from_before_a_decision_does_not_revert_it() {
     let decision = decided(100, Decision::Approve, None);
     let transcript = folded([start(1), asked(100), decision, snapshot(1, "", vec![waiting(100)])]);
     assert_eq!(only_call(&transcript).status, ToolCallStatus::Pending);
 }
 
 #[test]
-fn reviewers_vote_once_each() {
+fn the_last_vote_of_each_reviewing_model_counts() {
     let votes = [review("Sonnet", Verdict::Approve), review("GPT", Verdict::Reject), review("GPT", Verdict::Abstain)];
     let transcript = folded([start(1), asked(100)].into_iter().chain(votes));
     let told: Vec<_> = only_call(&transcript).reviews.iter().map(|vote| (vote.model.as_str(), vote.verdict)).collect();
@@ -172,20 +172,20 @@ fn reviewers_vote_once_each() {
 }
 
 #[test]
-fn a_call_that_waits_never_folds() {
+fn a_call_that_waits_is_never_grouped() {
     let calls = [stored_call(99, 0, true), waiting(100), stored_call(101, 0, true)];
     let transcript = folded([start(1), paused(calls.to_vec())]);
     let entry = transcript.entries().last().unwrap();
     assert!(matches!(entry.segments()[..], [Segment::Items(_), Segment::Text(_)]), "{entry:?}");
     let run: Vec<_> = entry.items.iter().collect();
-    assert_eq!(lines(&run).len(), 3, "no group stands around it");
+    assert_eq!(lines(&run).len(), 3, "nothing is grouped");
 }
 
 #[test]
-fn a_call_says_how_far_it_is_while_it_runs() {
+fn a_call_has_progress_only_while_it_runs() {
     let mut transcript = folded([start(1), progress(1), call_start(100, 0), progress(3), progress(3)]);
     assert_eq!(only_call(&transcript).progress.as_ref().and_then(|progress| progress.percent), Some(30));
-    // Who looks anew in between goes on from there.
+    // A snapshot in between keeps the progress.
     fold(&mut transcript, snapshot(1, "", vec![stored_call(100, 0, false)]));
     assert_eq!(only_call(&transcript).progress.as_ref().map(|progress| progress.done.as_str()), Some("3"));
     fold(&mut transcript, call_end(100));

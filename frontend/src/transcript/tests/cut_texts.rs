@@ -1,4 +1,4 @@
-//! Texts of calls that come cut, and the rest of them when it was loaded.
+//! Truncated texts of calls, and loading the full texts.
 
 use proptest::prelude::*;
 use tallybook_protocol::{
@@ -13,13 +13,13 @@ use super::{
 
 const CALL: ToolCallId = ToolCallId(100);
 
-/// The call with texts that no event carries whole.
+/// Returns a call with texts that are too long for events.
 fn long_call() -> ToolCall {
     let input = RawJson::from_text(&format!(r#"{{"a":"{}"}}"#, "1".repeat(70_000)));
     ToolCall { input, output: Some("計".repeat(30_000)), ..stored_call(CALL.0, 8, true) }
 }
 
-/// The same while it runs.
+/// Returns the same call while it runs.
 fn running_call() -> ToolCall {
     ToolCall { status: ToolCallStatus::Pending, output: None, duration_ms: None, ..long_call() }
 }
@@ -30,7 +30,7 @@ fn cut(mut call: ToolCall) -> ToolCall {
     call
 }
 
-/// A turn that makes this call, as the server tells it.
+/// Returns a turn with this call, as the server sends it.
 fn events() -> Vec<ChatEvent> {
     let ToolCall { tool_call_id, tool_name, input, input_bytes, truncated, offset, .. } = cut(running_call());
     let started = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
@@ -50,10 +50,10 @@ fn events() -> Vec<ChatEvent> {
     ]
 }
 
-/// The place of the event after which the call has ended.
+/// Index of the event that ends the call.
 const ENDED: usize = 4;
 
-/// The same turn as it is stored.
+/// Returns the same turn as it is stored.
 fn stored() -> Conversation {
     let mut stored = part(1..=1);
     stored.messages[1].content = "Adding. Done.".to_owned();
@@ -66,7 +66,7 @@ fn whole(text: &str) -> CallText {
 }
 
 #[test]
-fn a_cut_text_says_how_long_it_is() {
+fn a_truncated_text_has_the_length_of_the_full_text() {
     let from_events = folded(events());
     for transcript in [from_events, Transcript::from(stored())] {
         let call = call_of(&transcript.entries()[1]);
@@ -79,7 +79,7 @@ fn a_cut_text_says_how_long_it_is() {
 }
 
 #[test]
-fn of_a_call_with_cut_texts_each_is_told_apart() {
+fn the_texts_of_a_truncated_call_are_distinguished() {
     let of = |change: fn(&mut ToolCall)| -> Call {
         let item = finished_call(1, |call| {
             change(call);
@@ -99,8 +99,8 @@ fn of_a_call_with_cut_texts_each_is_told_apart() {
 }
 
 #[test]
-fn what_is_loaded_while_a_call_runs_is_its_input() {
-    // The answer may come before the next event, or be overtaken by it.
+fn a_call_that_is_loaded_while_it_runs_has_its_full_input() {
+    // The response may arrive before the next event, or after it.
     for at in 3..=events().len() {
         let mut transcript = folded(events().drain(..at));
         transcript.put_call(running_call());
@@ -112,7 +112,7 @@ fn what_is_loaded_while_a_call_runs_is_its_input() {
 }
 
 #[test]
-fn a_shorter_beginning_is_no_news() {
+fn a_shorter_beginning_changes_nothing() {
     let mut crowded = long_call();
     let mut budget = CallsBudget::default();
     (0..10).for_each(|_| budget.fit(&mut long_call()));
@@ -125,7 +125,7 @@ fn a_shorter_beginning_is_no_news() {
 }
 
 #[test]
-fn a_turn_that_goes_on_keeps_what_was_loaded() {
+fn a_resumed_turn_keeps_loaded_texts() {
     let mut transcript = folded(events());
     transcript.put_call(long_call());
     let ChatEvent::Snapshot(kept) = snapshot(1, "Adding. ", vec![cut(long_call())]) else { unreachable!() };
@@ -135,7 +135,7 @@ fn a_turn_that_goes_on_keeps_what_was_loaded() {
 }
 
 #[test]
-fn a_call_that_is_shown_no_more_stays_out() {
+fn a_call_that_is_no_longer_shown_is_ignored() {
     let before = folded([start(1)]);
     let mut after = before.clone();
     after.put_call(long_call());
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_was_loaded_whole_stays_whole(
+    fn a_text_that_was_loaded_in_full_stays_complete(
         loaded_after in ENDED + 1..=8,
         repeats in proptest::collection::vec(any::<prop::sample::Index>(), 0..6),
         is_refreshed: bool,

@@ -1,4 +1,4 @@
-//! Messages before those that were opened first, and what all cost together.
+//! Earlier messages, and the usage of all answers together.
 
 use tallybook_protocol::MessageId;
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 #[test]
-fn what_all_answers_cost_is_told_when_there_is_more_than_one() {
+fn the_usage_of_all_answers_is_known_if_there_are_several() {
     assert_eq!(Transcript::default().usage(), None);
     assert_eq!(Transcript::from(part(1..=1)).usage(), None);
     assert_eq!(Transcript::from(part(1..=2)).usage(), Some([PER_ANSWER; 2].into_iter().sum()));
@@ -19,7 +19,7 @@ fn what_all_answers_cost_is_told_when_there_is_more_than_one() {
 }
 
 #[test]
-fn earlier_messages_come_in_front_and_the_cost_of_all_stays_the_same() {
+fn inserted_earlier_messages_do_not_change_the_usage() {
     let whole = Transcript::from(part(1..=9));
     let mut transcript = Transcript::from(part(7..=9));
     assert!(transcript.has_earlier());
@@ -27,7 +27,7 @@ fn earlier_messages_come_in_front_and_the_cost_of_all_stays_the_same() {
     transcript.prepend(MessageId(70), part(4..=6));
     assert_eq!((transcript.first(), transcript.has_earlier()), (Some(MessageId(40)), true));
     assert_eq!(transcript.usage(), whole.usage());
-    // Heard again, it changes nothing.
+    // Inserting the same page again changes nothing.
     let once = transcript.clone();
     assert!(!transcript.prepend(MessageId(70), part(4..=6)));
     assert_eq!(transcript, once);
@@ -36,25 +36,25 @@ fn earlier_messages_come_in_front_and_the_cost_of_all_stays_the_same() {
 }
 
 #[test]
-fn earlier_messages_of_what_is_shown_no_more_stay_out() {
+fn earlier_messages_of_a_branch_that_is_no_longer_shown_are_ignored() {
     let mut transcript = Transcript::from(part(7..=9));
-    // The first message that is here is being changed.
+    // The first loaded message is being edited.
     transcript.split_off(MessageId(70));
     transcript.prepend(MessageId(70), part(4..=6));
     assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![], true));
-    // Its new version stands after what is not here.
+    // Its new version follows a message that is not loaded.
     fold(&mut transcript, version(Some(61), 100, 101, &[70, 100], &[]));
     transcript.prepend(MessageId(70), part(4..=6));
     assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![100, 101], true));
     transcript.prepend(MessageId(100), part(4..=6));
     assert_eq!(ids(&transcript), [40, 41, 50, 51, 60, 61, 100, 101]);
-    // Another beginning of the whole conversation has nothing before it.
+    // Another version of the conversation's first message has nothing before it.
     fold(&mut transcript, version(None, 110, 111, &[10, 110], &[]));
     assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![110, 111], false));
 }
 
 #[test]
-fn what_is_taken_anew_leaves_what_came_before_it() {
+fn a_refresh_keeps_the_messages_before_it() {
     let loaded = Transcript::from(part(4..=9));
     for (stored, first) in [
         (part(7..=9), 40),
@@ -74,7 +74,7 @@ fn what_is_taken_anew_leaves_what_came_before_it() {
 }
 
 #[test]
-fn a_turn_goes_on_while_earlier_messages_come_in() {
+fn a_turn_continues_while_earlier_messages_are_inserted() {
     let events = [start(10), delta(0, "Adding. "), call_start(1000, 8), call_end(1000), delta(8, "Three.")];
     let expected = {
         let mut transcript = Transcript::from(part(4..=9));
@@ -92,7 +92,7 @@ fn a_turn_goes_on_while_earlier_messages_come_in() {
 }
 
 #[test]
-fn what_changed_is_found_without_looking_at_the_rest() {
+fn only_messages_from_the_first_change_on_count_as_changed() {
     let drawn = Transcript::from(part(1..=9));
     let mut known = drawn.clone();
     assert!(known.changed_since(&drawn).is_empty());

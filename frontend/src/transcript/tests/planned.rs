@@ -1,4 +1,4 @@
-//! A planned answer: its plan as it is heard of, and what stands in which step.
+//! Planned answers: the plan, and the text and items of each step.
 
 use proptest::prelude::*;
 use tallybook_protocol::{
@@ -25,7 +25,7 @@ fn changed(id: i64, status: PlanStepStatus, attempt: i32, offset: usize, calls_b
     ChatEvent::PlanStep(PlanStepChanged { plan_id, step_id, status, attempt, reason: None, offset, calls_before })
 }
 
-/// Two steps, the second tried twice, and the answer.
+/// Returns the events of two steps, the second with two attempts, and of the final text.
 fn story() -> Vec<ChatEvent> {
     use PlanStepStatus::{Completed, Executing};
     vec![
@@ -50,7 +50,7 @@ fn story() -> Vec<ChatEvent> {
     ]
 }
 
-/// `[100] One.` for what stands somewhere.
+/// Formats segments, as in `[100] One.`.
 fn drawn(entry: &Entry, pieces: &[Segment]) -> String {
     let words = pieces.iter().map(|piece| match piece {
         Segment::Text(range) => entry.text[range.clone()].trim().to_owned(),
@@ -71,7 +71,7 @@ fn step_drawn(entry: &Entry, id: i64) -> String {
 }
 
 #[test]
-fn each_step_has_its_calls_and_texts_of_all_attempts_and_the_answer_stands_after_the_plan() {
+fn each_step_has_the_calls_and_text_of_all_its_attempts_and_the_final_text_follows_the_plan() {
     let transcript = folded(story());
     let entry = &transcript.entries()[1];
     assert_eq!(drawn(entry, &entry.segments()), "PLAN The answer.");
@@ -81,7 +81,7 @@ fn each_step_has_its_calls_and_texts_of_all_attempts_and_the_answer_stands_after
 }
 
 #[test]
-fn a_plan_fills_up() {
+fn the_states_of_the_steps_follow_the_events() {
     let states = |count: usize| {
         let transcript = folded(story().into_iter().take(count));
         let entry = &transcript.entries()[1];
@@ -93,15 +93,15 @@ fn a_plan_fills_up() {
     assert_eq!(states(7), "done waiting");
     assert_eq!(states(13), "done working");
     assert_eq!(states(18), "done done");
-    // What is being written stands in the step.
+    // Text that is being written is in the running step.
     let transcript = folded(story().into_iter().take(6));
     let entry = &transcript.entries()[1];
     assert_eq!((drawn(entry, &entry.segments()), step_drawn(entry, 1)), ("PLAN".into(), "[100] One.".into()));
-    assert_eq!(entry.answer(), "One.", "nothing else is there to be copied");
+    assert_eq!(entry.answer(), "One.", "the final text is still missing");
 }
 
 #[test]
-fn a_plan_made_anew_takes_the_place_of_the_steps_to_come() {
+fn a_revised_plan_replaces_the_steps_that_have_not_started() {
     use PlanStepStatus::{Executing, Failed};
     let failed = PlanStep { status: Failed, attempt: 2, offset: Some(0), end_offset: Some(3), ..step(1, 1) };
     let events = [
@@ -115,7 +115,7 @@ fn a_plan_made_anew_takes_the_place_of_the_steps_to_come() {
     ];
     let mut transcript = folded(events.clone());
     let told = transcript.clone();
-    // Heard again from the beginning, it goes no way back.
+    // Repeating all events does not bring back the old plan.
     for event in events {
         fold(&mut transcript, event);
     }
@@ -126,7 +126,7 @@ fn a_plan_made_anew_takes_the_place_of_the_steps_to_come() {
 }
 
 #[test]
-fn who_joins_in_the_middle_has_the_same() {
+fn a_client_that_joins_in_the_middle_has_the_same_answer() {
     let whole = folded(story());
     let plan = |count: usize| folded(story().into_iter().take(count)).entries()[1].plan.as_deref().cloned();
     for (count, text, calls) in [(6, "One.", vec![100]), (13, "One.\n\nError: no.", vec![100, 101])] {
@@ -140,7 +140,7 @@ fn who_joins_in_the_middle_has_the_same() {
         for id in [1, 2] {
             assert_eq!(step_drawn(entry, id), step_drawn(expected, id));
         }
-        // A snapshot that comes late takes nothing back.
+        // A late snapshot does not revert the plan.
         let mut late = whole.clone();
         fold(&mut late, told);
         assert_eq!(late.entries()[1].plan, expected.plan);
@@ -148,7 +148,7 @@ fn who_joins_in_the_middle_has_the_same() {
 }
 
 #[test]
-fn what_an_answer_ends_with_is_what_it_is_by_and_what_was_cut_off_is_not_at_work() {
+fn no_step_runs_after_the_end_of_an_answer() {
     let ChatEvent::MessageEnd(told) = end(1, "One.", vec![stored_call(100, 0, true)]) else { unreachable!() };
     let plan = folded(story().into_iter().take(6)).entries()[1].plan.as_deref().cloned();
     for (status, expected) in [
@@ -169,7 +169,7 @@ fn what_an_answer_ends_with_is_what_it_is_by_and_what_was_cut_off_is_not_at_work
 }
 
 #[test]
-fn an_answer_without_the_plan_that_was_asked_for_says_so() {
+fn an_answer_that_lacks_its_requested_plan_is_recognized() {
     let ChatEvent::MessageEnd(told) = end(1, "One.", Vec::new()) else { unreachable!() };
     let lacks_plan = |end: MessageEnd| folded([start(1), ChatEvent::MessageEnd(end)]).entries()[1].lacks_plan();
     let planned = MessageEnd { mode: AnswerMode::Plan, ..told.clone() };
@@ -181,7 +181,7 @@ fn an_answer_without_the_plan_that_was_asked_for_says_so() {
 }
 
 #[test]
-fn what_is_thought_stands_in_the_step_that_thought_it() {
+fn reasoning_belongs_to_the_step_in_which_it_happened() {
     let thought = |id, offset, calls_before| {
         let delta = "Hm".to_owned();
         ChatEvent::ReasoningDelta(ReasoningDelta {
@@ -205,7 +205,7 @@ fn what_is_thought_stands_in_the_step_that_thought_it() {
 
 proptest! {
     #[test]
-    fn whatever_steps_say_of_their_places_nothing_is_lost_and_nothing_stands_twice(
+    fn all_text_and_items_appear_once_whatever_positions_the_steps_have(
         text in "[a計🙂]{0,20}",
         offsets in proptest::collection::vec(-5i64..80, 0..6),
         places in proptest::collection::vec(

@@ -1,4 +1,4 @@
-//! A turn from its beginning to its end, in whatever order and however often it is heard.
+//! Complete turns, with events in any order and repeated.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 #[test]
-fn a_turn_is_told() {
+fn a_turn_has_a_question_and_an_answer_with_its_calls() {
     let transcript = folded(turn(1, &["Let me add. ".to_owned()], Ending::Completes));
     let [user, assistant] = transcript.entries() else { panic!("two messages") };
     assert_eq!((user.id, user.text.as_str()), (MessageId(10), "Question 1"));
@@ -25,10 +25,10 @@ fn a_turn_is_told() {
 }
 
 #[test]
-fn outputs_are_not_copied_while_text_comes_in() {
+fn outputs_are_not_copied_while_text_arrives() {
     let mut known = folded([start(1), call_start(100, 0), call_end(100)]);
     for frame in 0..3 {
-        // What is drawn is held while the next words come in.
+        // The rendered transcript is held while the next words arrive.
         let drawn = known.clone();
         fold(&mut known, delta(frame * 5, "word "));
         let calls = |transcript: &Transcript| transcript.entries()[1].calls().map(Arc::as_ptr).collect::<Vec<_>>();
@@ -63,7 +63,7 @@ fn a_failed_turn_keeps_its_text_and_leaves_no_call_running() {
 }
 
 #[test]
-fn an_error_that_concerns_the_reader_leaves_the_turn_alone() {
+fn an_error_that_concerns_the_subscriber_does_not_change_the_turn() {
     let before = folded([start(1), delta(0, "Well")]);
     let error = TurnError {
         error: "The database is away.".to_owned(),
@@ -77,8 +77,8 @@ fn an_error_that_concerns_the_reader_leaves_the_turn_alone() {
     assert_eq!(after, before);
 }
 
-/// A turn's beginning and then `error`, as a browser reads them from the bytes of one connection; the number of events
-/// that end the turn, too.
+/// Reads the start of a turn and then `error`, as a browser reads them from the bytes of one connection. Also returns
+/// the number of terminal events.
 fn read_until_error(error: &ChatEvent, id: Option<&str>) -> (Transcript, usize) {
     let mut bytes = String::new();
     for (id, event) in ["11.1.1", "11.1.2", "11.1.3"].into_iter().zip([start(1), delta(0, "Well"), call_start(100, 4)])
@@ -87,14 +87,14 @@ fn read_until_error(error: &ChatEvent, id: Option<&str>) -> (Transcript, usize) 
     }
     bytes.push_str(&write_frame(id, error.name(), &error.data().unwrap()));
     let frames = Decoder::new().push(bytes.as_bytes()).unwrap();
-    assert!(frames.last().unwrap().id.is_some(), "an id stays in force, so it tells nothing about the error");
+    assert!(frames.last().unwrap().id.is_some(), "an ID stays in force, so it says nothing about the error");
     let events: Vec<_> = frames.iter().map(|frame| ChatEvent::parse(&frame.event, &frame.data).unwrap()).collect();
     let ends = events.iter().filter(|event| event.is_terminal()).count();
     (folded(events), ends)
 }
 
 #[test]
-fn a_turn_goes_on_after_an_error_frame_without_id() {
+fn a_turn_continues_after_an_error_frame_without_id() {
     let error = TurnError {
         error: "The database is away.".to_owned(),
         code: "storage_unavailable".to_owned(),
@@ -117,7 +117,7 @@ fn a_turn_is_over_after_an_error_frame_that_names_its_message() {
 }
 
 #[test]
-fn text_of_an_old_turn_heard_again_stays_out_of_the_new_one() {
+fn repeated_text_of_an_old_turn_is_not_added_to_the_new_one() {
     let first = turn(1, &["One ".to_owned()], Ending::Completes);
     let mut transcript = folded(first.iter().cloned().chain([start(2), delta(0, "Two")]));
     for event in first {
@@ -128,12 +128,12 @@ fn text_of_an_old_turn_heard_again_stays_out_of_the_new_one() {
 
 proptest! {
     #[test]
-    fn hearing_things_again_changes_nothing(
+    fn repeated_events_change_nothing(
         events in any_turn(1),
         repeats in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6),
     ) {
         let expected = folded(events.iter().cloned());
-        // Any event may come again at any later moment, and any beginning of the stream may be played again.
+        // Any event may be repeated later, and any beginning of the stream may be replayed.
         let mut heard: Vec<ChatEvent> = Vec::new();
         for (at, event) in events.iter().enumerate() {
             heard.push(event.clone());
@@ -163,7 +163,7 @@ proptest! {
 }
 
 #[test]
-fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
+fn a_resumed_turn_discards_what_followed_its_last_complete_step() {
     let interrupted = ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: MessageId(11),
         content: "Adding. It is".to_owned(),
