@@ -54,16 +54,5 @@ pub(crate) fn check_vision(context: &Context, model: &Model) -> Result<(), Servi
 
 /// Returns the files as the first event of a turn has them.
 pub(crate) fn of_event(files: &[FileRow]) -> Vec<MessageFile> {
-    let file = |file: &FileRow| MessageFile {
-        id: file.uuid,
-        name: file.name.clone(),
-        kind: file.kind,
-        media_type: file.media_type.clone(),
-        bytes: file.bytes,
-        width: file.width,
-        height: file.height,
-        pages: file.pages,
-        context: None,
-    };
-    files.iter().map(file).collect()
+    files.iter().map(|file| file.clone().into_message_file(None)).collect()
 }

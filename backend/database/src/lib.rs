@@ -2,6 +2,7 @@
 //! errors. The crates that own the tables contain the SQL; this crate contains only the SQL for its own tables.
 
 mod backup;
+mod batch;
 mod checkpoint;
 mod clock;
 mod cluster;
@@ -23,6 +24,7 @@ mod url;
 mod write_check;
 
 pub use backup::{back_up, restore};
+pub use batch::batch_len;
 pub use clock::now;
 pub use cluster::MigrationLease;
 pub use database::{Database, Reader, Transaction, Writer};

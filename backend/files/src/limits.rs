@@ -21,6 +21,9 @@ pub(crate) const UPLOAD_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of an image that is read into memory, in bytes. Images for models are smaller.
 pub(crate) const MAX_IMAGE_BYTES: i64 = 20 * 1024 * 1024;
 
+/// Maximum number of pages of text that one query reads.
+pub(crate) const PAGES_PER_READ: i32 = 32;
+
 /// Age at which content and files that nothing refers to are purged, in hours.
 pub(crate) const UNUSED_HOURS: i64 = 24;
 

@@ -226,13 +226,18 @@ impl Files {
     /// Returns a page of the text of a user's file.
     pub async fn text(&self, user: UserId, id: Uuid, page: i32) -> Result<FileText, FilesError> {
         let file = self.row(user, id).await?;
-        let text = texts::find(&self.db, &file.sha256, page).await?.ok_or(FilesError::NoSuchPage)?;
+        let text = self.page(&file.sha256, page).await?.ok_or(FilesError::NoSuchPage)?;
         Ok(FileText { pages: file.pages.unwrap_or_default(), page, text })
     }
 
-    /// Returns the text of at most `limit` pages of content, beginning with page `first`.
-    pub async fn pages(&self, sha256: &str, first: i32, limit: i32) -> sqlx::Result<Vec<String>> {
-        texts::list(&self.db, sha256, first, limit).await
+    /// Returns the text of the next pages of content, beginning with page `first`: some, or none after the last page.
+    pub async fn pages(&self, sha256: &str, first: i32) -> sqlx::Result<Vec<String>> {
+        texts::list(&self.db, sha256, first).await
+    }
+
+    /// Returns the text of a page of content, if it has that page.
+    pub async fn page(&self, sha256: &str, page: i32) -> sqlx::Result<Option<String>> {
+        texts::find(&self.db, sha256, page).await
     }
 
     /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.

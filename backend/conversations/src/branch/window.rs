@@ -112,8 +112,7 @@ async fn list_shown(
     let mut calls_of = tool_calls::list_truncated_tool_calls(&context.db, &ids).await?;
     let mut reasoning_of = reasonings::list(&context.db, &ids).await?;
     let mut plan_of = plans::list(&context.db, &ids).await?;
-    let questions: Vec<MessageId> = rows.iter().filter(|row| row.is_user()).map(|row| row.id).collect();
-    let mut files_of = message_files::list(&context.db, &questions).await?;
+    let mut files_of = message_files::list_of(&context.db, &rows).await?;
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
     let mut words_elsewhere = match elsewhere {
         Some(message) => stored::load_partial(&context.db, message.id).await?,

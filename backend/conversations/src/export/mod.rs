@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tallybook_accounts::UserId;
-use tallybook_protocol::{Message, MessageId, MessageStatus, Role, ToolCall};
+use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
 use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
 
@@ -208,11 +208,9 @@ async fn find_message(
     id: MessageId,
 ) -> Result<Message, ServiceError> {
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
+    let files = message_files::list_of(&context.db, std::slice::from_ref(&row)).await?.remove(&id).unwrap_or_default();
     let mut message = row.into_message(Vec::new(), None);
-    if message.role == Role::User {
-        let files = message_files::list(&context.db, &[id]).await?.remove(&id).unwrap_or_default();
-        message.files = files.into_iter().map(MessageFileRow::into_file).collect();
-    }
+    message.files = files.into_iter().map(MessageFileRow::into_file).collect();
     if message.status == MessageStatus::Streaming {
         let partial = stored::load_partial(&context.db, id).await?;
         (message.content, message.reasoning, message.plan) = (partial.content, partial.reasoning, partial.plan);

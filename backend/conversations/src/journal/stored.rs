@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{Database, Transaction, now, select};
+use tallybook_database::{Database, Transaction, batch_len, now, select};
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
 use crate::journal::{EventId, PartialAnswer};
@@ -13,11 +13,6 @@ const MAX_STORED_EVENTS_PER_READ: u32 = 200;
 
 /// Maximum size of the stored events in one read, in bytes. A single larger event is read alone.
 const MAX_STORED_BYTES_PER_READ: i64 = 1024 * 1024;
-
-/// Maximum number of events, and bytes, per INSERT; every supported database accepts this much. A single larger event
-/// is inserted alone.
-const MAX_EVENTS_PER_INSERT: usize = 32;
-const MAX_BYTES_PER_INSERT: usize = 512 * 1024;
 
 /// Position up to which a turn's text and reasoning are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,17 +80,6 @@ where
 /// Stores one event.
 pub async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEvent) -> sqlx::Result<()> {
     create_events(tx, &[(id, event)]).await
-}
-
-/// Returns how many of the next events, given by their sizes in bytes, fit into one statement: at least one, however
-/// large it is.
-fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
-    let mut bytes = 0;
-    let batch_len = sizes.take(MAX_EVENTS_PER_INSERT).take_while(|size| {
-        bytes += size;
-        bytes <= MAX_BYTES_PER_INSERT
-    });
-    batch_len.count().max(1)
 }
 
 /// Returns the stored text, reasoning and plan of a turn.
@@ -313,18 +297,7 @@ pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32
 
 #[cfg(test)]
 mod tests {
-    use crate::journal::{
-        stored::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
-        stored::{batch_len, page_end},
-    };
-
-    #[test]
-    fn an_insert_is_limited_and_has_at_least_one_event() {
-        let half = MAX_BYTES_PER_INSERT / 2;
-        assert_eq!(batch_len([3 * half, 1].into_iter()), 1);
-        assert_eq!(batch_len([half, half, 1].into_iter()), 2);
-        assert_eq!(batch_len([1; 2 * MAX_EVENTS_PER_INSERT].into_iter()), MAX_EVENTS_PER_INSERT);
-    }
+    use crate::journal::stored::{MAX_STORED_BYTES_PER_READ, page_end};
 
     #[test]
     fn a_read_is_limited_and_has_at_least_one_event() {

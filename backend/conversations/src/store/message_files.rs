@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use tallybook_database::{Database, Transaction, select, with_retries};
-use tallybook_files::FileRow;
-use tallybook_protocol::{FileKind, MessageFile, MessageId};
-use uuid::Uuid;
+use tallybook_files::{FileRow, file_columns};
+use tallybook_protocol::{MessageFile, MessageId};
 
-use crate::store::{by_ids::by_ids, rows::ConversationId};
+use crate::store::{
+    by_ids::by_ids,
+    rows::{ConversationId, MessageRow},
+};
 
 /// The context of a file whose content the model did not receive.
 pub(crate) const NAME_ONLY: &str = "name only";
@@ -22,35 +24,13 @@ pub(crate) struct MessageFileRow {
     pub position: i32,
     /// The part of the file that the model received.
     pub context: Option<String>,
-    #[sqlx(try_from = "String")]
-    pub uuid: Uuid,
-    pub sha256: String,
-    pub name: String,
-    #[sqlx(try_from = "String")]
-    pub kind: FileKind,
-    pub media_type: String,
-    pub bytes: i64,
-    pub width: Option<i32>,
-    pub height: Option<i32>,
-    pub pages: Option<i32>,
-    pub model_sha256: Option<String>,
-    pub model_width: Option<i32>,
-    pub model_height: Option<i32>,
+    #[sqlx(flatten)]
+    pub file: FileRow,
 }
 
 impl MessageFileRow {
     pub(crate) fn into_file(self) -> MessageFile {
-        MessageFile {
-            id: self.uuid,
-            name: self.name,
-            kind: self.kind,
-            media_type: self.media_type,
-            bytes: self.bytes,
-            width: self.width,
-            height: self.height,
-            pages: self.pages,
-            context: self.context,
-        }
+        self.file.into_message_file(self.context)
     }
 }
 
@@ -70,11 +50,11 @@ pub(crate) async fn create(tx: &mut Transaction, message: MessageId, files: &[Fi
 pub(crate) async fn list(db: &Database, ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<MessageFileRow>>> {
     let mut rows: Vec<MessageFileRow> = by_ids(
         db,
-        select!(
-            "SELECT m.message_id, m.position, m.context, f.uuid, f.sha256, f.name, f.kind, f.media_type, f.bytes, \
-             f.width, f.height, f.pages, f.model_sha256, f.model_width, f.model_height \
-             FROM message_files m JOIN files f ON f.id = m.file_id WHERE m.message_id IN ("
-        ),
+        select!(concat!(
+            "SELECT m.message_id, m.position, m.context, ",
+            file_columns!(),
+            " FROM message_files m JOIN files f ON f.id = m.file_id WHERE m.message_id IN ("
+        )),
         ids,
         ")",
     )
@@ -85,6 +65,16 @@ pub(crate) async fn list(db: &Database, ids: &[MessageId]) -> sqlx::Result<HashM
         files.entry(row.message_id).or_default().push(row);
     }
     Ok(files)
+}
+
+/// Returns the files of those of these messages that have some. Makes no query if none has.
+pub(crate) async fn list_of(
+    db: &Database,
+    messages: &[MessageRow],
+) -> sqlx::Result<HashMap<MessageId, Vec<MessageFileRow>>> {
+    let with_files: Vec<MessageId> =
+        messages.iter().filter(|message| message.has_files()).map(|message| message.id).collect();
+    list(db, &with_files).await
 }
 
 /// A document in a conversation.

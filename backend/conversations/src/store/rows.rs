@@ -260,6 +260,11 @@ impl MessageRow {
         several.unwrap_or_else(|| vec![MessagePart::Text { text: self.content.clone() }])
     }
 
+    /// Returns `true` if the user attached files to the message.
+    pub(crate) fn has_files(&self) -> bool {
+        self.several_parts.is_some() && self.parts().iter().any(|part| part.file_id().is_some())
+    }
+
     /// Returns the answer's mode.
     pub(crate) fn answer_mode(&self) -> AnswerMode {
         answer_mode(self.mode.as_deref())

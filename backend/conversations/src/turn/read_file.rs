@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-/// Number of pages that one query of a search reads.
-const PAGES_AT_ONCE: i32 = 32;
-
 /// Maximum number of pages that a search searches.
 const MAX_SEARCHED_PAGES: i32 = 10_000;
 
@@ -74,8 +71,7 @@ impl Tool for ReadFile {
 
 impl ReadFile {
     async fn read(&self, file: &DocumentRow, page: i32) -> Result<ToolOutput, ToolError> {
-        let found = self.files.pages(&file.sha256, page, 1).await.map_err(|error| unreadable(&error))?;
-        match found.into_iter().next().filter(|_| page >= 1) {
+        match self.files.page(&file.sha256, page).await.map_err(|error| unreadable(&error))? {
             Some(text) => Ok(ToolOutput::text(format!("[Page {page} of {}]\n{text}", file.pages))),
             None => Err(ToolError::invalid("page", format!("the file has the pages 1 to {}", file.pages))),
         }
@@ -85,8 +81,7 @@ impl ReadFile {
         let wanted = search.to_lowercase();
         let (mut found, mut page) = (Vec::new(), 0);
         while page < file.pages.min(MAX_SEARCHED_PAGES) && found.len() < MAX_FOUND {
-            let some =
-                self.files.pages(&file.sha256, page + 1, PAGES_AT_ONCE).await.map_err(|error| unreadable(&error))?;
+            let some = self.files.pages(&file.sha256, page + 1).await.map_err(|error| unreadable(&error))?;
             if some.is_empty() {
                 break;
             }

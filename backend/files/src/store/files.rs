@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, now, select};
-use tallybook_protocol::{FileInfo, FileKind, FileStatus};
+use tallybook_protocol::{FileInfo, FileKind, FileStatus, MessageFile};
 use uuid::Uuid;
 
 /// Row ID of a file. The API identifies files by UUID.
@@ -70,6 +70,21 @@ impl FileRow {
             error: self.error,
         }
     }
+
+    /// Converts the row to a file of a message. `context` is the part that the model received.
+    pub fn into_message_file(self, context: Option<String>) -> MessageFile {
+        MessageFile {
+            id: self.uuid,
+            name: self.name,
+            kind: self.kind,
+            media_type: self.media_type,
+            bytes: self.bytes,
+            width: self.width,
+            height: self.height,
+            pages: self.pages,
+            context,
+        }
+    }
 }
 
 /// A file that is about to be stored.
@@ -92,7 +107,8 @@ pub(crate) struct NewFile {
 }
 
 /// Columns of a [`FileRow`], of `files f`.
-macro_rules! columns {
+#[macro_export]
+macro_rules! file_columns {
     () => {
         "f.id, f.uuid, f.sha256, f.name, f.kind, f.media_type, f.bytes, f.width, f.height, f.pages, f.text_bytes, \
          f.model_sha256, f.model_width, f.model_height, f.thumb_sha256, f.status, f.error"
@@ -133,7 +149,7 @@ pub(crate) async fn find(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Resul
     db.reader()
         .query(select!(concat!(
             "SELECT ",
-            columns!(),
+            file_columns!(),
             " FROM files f WHERE f.uuid = ? AND f.user_id = ? AND f.deleted_at IS NULL"
         )))
         .bind(uuid.to_string())

@@ -1,6 +1,8 @@
 //! SQL of `file_texts`: the text of documents by the hash of their content, page by page.
 
-use tallybook_database::{Database, Transaction, select};
+use tallybook_database::{Database, Transaction, batch_len, select};
+
+use crate::limits::PAGES_PER_READ;
 
 /// Stores the text of all pages, unless it is stored already.
 pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String]) -> sqlx::Result<()> {
@@ -8,25 +10,29 @@ pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String])
     if stored > 0 {
         return Ok(());
     }
-    for (page, text) in (1_i32..).zip(pages) {
-        tx.check_statement_size(text.len()).await?;
-        tx.query("INSERT INTO file_texts (sha256, page, text) VALUES (?, ?, ?)")
-            .bind(sha256)
-            .bind(page)
-            .bind(text.as_str())
-            .execute()
-            .await?;
+    let (mut first, mut pages) = (1_i32, pages);
+    while !pages.is_empty() {
+        let sizes = pages.iter().map(String::len);
+        let (together, rest) = pages.split_at(batch_len(sizes.clone()));
+        tx.check_statement_size(sizes.take(together.len()).sum()).await?;
+        let mut insert = tx.query("INSERT INTO file_texts (sha256, page, text) VALUES ");
+        insert.push_rows((first..).zip(together), |row, (page, text)| {
+            row.push(sha256).push(page).push(text.as_str());
+        });
+        insert.execute().await?;
+        first += i32::try_from(together.len()).unwrap_or(i32::MAX);
+        pages = rest;
     }
     Ok(())
 }
 
-/// Returns the text of at most `limit` pages, beginning with this one.
-pub(crate) async fn list(db: &Database, sha256: &str, first: i32, limit: i32) -> sqlx::Result<Vec<String>> {
+/// Returns the text of at most [`PAGES_PER_READ`] pages, beginning with this one.
+pub(crate) async fn list(db: &Database, sha256: &str, first: i32) -> sqlx::Result<Vec<String>> {
     db.reader()
         .query(select!("SELECT text FROM file_texts WHERE sha256 = ? AND page >= ? ORDER BY page LIMIT ?"))
         .bind(sha256)
         .bind(first)
-        .bind(limit)
+        .bind(PAGES_PER_READ)
         .fetch_values()
         .await
 }

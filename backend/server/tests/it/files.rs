@@ -347,7 +347,7 @@ on_every_engine! {
         let storage = StorageUrl::Folder(folder.path().join("files"));
         let set = |settings: &mut tallybook::config::Settings| settings.files.storage = storage.clone();
         let app = TestApp::builder(&engine).with_mock(&model).with_settings(set).spawn().await;
-        let content = "text ".repeat(200_000);
+        let content = "text ".repeat(1_500_000);
         let (file, same) = tokio::join!(uploaded(&app, "a.txt", content.clone()), uploaded(&app, "b.txt", content.clone()));
         assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM blobs), (SELECT COUNT(*) FROM blob_chunks)"), [(1, 0)]);
         let path = format!("/api/files/{}/content", same["id"].as_str().unwrap());

@@ -116,9 +116,9 @@ async fn a_file_that_is_not_a_database() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_migrations_of_another_program() {
     let engine = Engine::sqlite();
-    execute!(engine, "ALTER TABLE conversations RENAME TO chats");
+    execute!(engine, "ALTER TABLE conversations RENAME TO albums");
     execute!(engine, "UPDATE _sqlx_migrations SET checksum = x'00'");
-    assert_says(&refusal(&engine, &engine.url).await, &["does not belong to Tallybook", "chats"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["does not belong to Tallybook", "albums"]);
 }
 
 on_every_engine! {

@@ -92,9 +92,7 @@ async fn read_questions(
 ) -> sqlx::Result<HashMap<MessageId, Vec<UserPart>>> {
     let asked: Vec<(MessageId, Vec<MessagePart>)> =
         messages.iter().filter(|message| message.is_user()).map(|message| (message.id, message.parts())).collect();
-    let has_files = |(_, parts): &&(MessageId, Vec<MessagePart>)| parts.iter().any(|part| part.file_id().is_some());
-    let with_files: Vec<MessageId> = asked.iter().filter(has_files).map(|(id, _)| *id).collect();
-    let mut rows = message_files::list(&context.db, &with_files).await?;
+    let mut rows = message_files::list_of(&context.db, messages).await?;
     let mut questions = HashMap::new();
     // The newest comes first, because the size of all images is limited.
     for (id, parts) in asked.into_iter().rev() {

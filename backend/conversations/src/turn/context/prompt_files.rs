@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use tallybook_files::FilesError;
+use tallybook_files::{FileRow, FilesError};
 use tallybook_llm::{ImagePart, UserPart, tokens};
 use tallybook_protocol::{FileKind, MessageId, MessagePart};
 
@@ -18,9 +18,6 @@ use crate::{
 
 /// Share of the context window that the documents of one message may take: one divided by this.
 const DOCUMENT_SHARE: usize = 4;
-
-/// Number of pages that one query reads.
-const PAGES_AT_ONCE: i32 = 32;
 
 /// Tokens of an envelope without its text.
 const ENVELOPE_TOKENS: usize = 100;
@@ -90,7 +87,7 @@ impl<'a> PromptFiles<'a> {
                 continue;
             }
             // The rows are in the order of the parts.
-            let Some(file) = files.next() else { continue };
+            let Some(MessageFileRow { file, .. }) = files.next() else { continue };
             let (part, context) = match file.kind {
                 FileKind::Image => self.image(file).await?,
                 FileKind::Document | FileKind::Text => self.document(file, &mut document_tokens).await?,
@@ -101,7 +98,7 @@ impl<'a> PromptFiles<'a> {
         Ok(converted)
     }
 
-    async fn image(&mut self, file: &MessageFileRow) -> sqlx::Result<(UserPart, String)> {
+    async fn image(&mut self, file: &FileRow) -> sqlx::Result<(UserPart, String)> {
         let (Some(sha256), Some(width), Some(height)) = (&file.model_sha256, file.model_width, file.model_height)
         else {
             return Ok(name_only(file, "it cannot be read"));
@@ -133,7 +130,7 @@ impl<'a> PromptFiles<'a> {
 
     /// Returns as many pages of a document as fit in `room` tokens, and subtracts them. If not even the first page fits,
     /// returns its beginning.
-    async fn document(&self, file: &MessageFileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
+    async fn document(&self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
         let pages = file.pages.unwrap_or_default();
         if pages == 0 {
             return Ok(name_only(file, "it has no text that can be read"));
@@ -144,7 +141,7 @@ impl<'a> PromptFiles<'a> {
         let mut text = String::new();
         let (mut used, mut last, mut is_cut) = (0, 0, false);
         'reading: while last < pages {
-            let some = self.context.files.pages(&file.sha256, last + 1, PAGES_AT_ONCE).await?;
+            let some = self.context.files.pages(&file.sha256, last + 1).await?;
             if some.is_empty() {
                 break;
             }
@@ -206,7 +203,7 @@ fn beginning(text: &str, room: usize) -> &str {
     &text[..fits]
 }
 
-fn name_only(file: &MessageFileRow, reason: &str) -> (UserPart, String) {
+fn name_only(file: &FileRow, reason: &str) -> (UserPart, String) {
     let name = serde_json::to_string(&file.name).unwrap_or_default();
     let note =
         format!("[The user attached the file {name} ({}). You do not see its content: {reason}.]", file.media_type);

@@ -1,0 +1,30 @@
+//! Limits the size of an `INSERT` with several rows.
+
+/// Maximum number of rows, and bytes of their large values, per INSERT; every supported database accepts this much. A
+/// single larger row is inserted alone.
+const MAX_ROWS_PER_INSERT: usize = 32;
+const MAX_BYTES_PER_INSERT: usize = 512 * 1024;
+
+/// Returns how many of the next rows, given by the sizes of their large values in bytes, fit into one statement: at
+/// least one, however large it is.
+pub fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut bytes = 0;
+    let batch_len = sizes.take(MAX_ROWS_PER_INSERT).take_while(|size| {
+        bytes += size;
+        bytes <= MAX_BYTES_PER_INSERT
+    });
+    batch_len.count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_BYTES_PER_INSERT, MAX_ROWS_PER_INSERT, batch_len};
+
+    #[test]
+    fn an_insert_is_limited_and_has_at_least_one_row() {
+        let half = MAX_BYTES_PER_INSERT / 2;
+        assert_eq!(batch_len([3 * half, 1].into_iter()), 1);
+        assert_eq!(batch_len([half, half, 1].into_iter()), 2);
+        assert_eq!(batch_len([1; 2 * MAX_ROWS_PER_INSERT].into_iter()), MAX_ROWS_PER_INSERT);
+    }
+}
