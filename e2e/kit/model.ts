@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 
 /** A tool call that the model requests. The input need not be valid JSON. */
 export interface Wanted {
@@ -26,6 +27,8 @@ export interface ScriptedModel {
   url: string;
   /** Adds an answer to the queue. */
   answer(pieces: Pieces): void;
+  /** Returns the body of the last request. */
+  lastRequest(): string;
   stop(): Promise<void>;
 }
 
@@ -43,9 +46,13 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 
 export async function startModel(): Promise<ScriptedModel> {
   const answers: Pieces[] = [];
+  let last = "";
   const server = createServer((request, response) => {
     // A test that ends closes connections in the middle of an answer, which is not an error.
-    respond(request, response, answers.shift() ?? ["No answer was written for this request."]).catch(() => {
+    respond(request, response, (body) => {
+      last = body;
+      return answers.shift() ?? ["No answer was written for this request."];
+    }).catch(() => {
       response.destroy();
     });
   });
@@ -54,6 +61,7 @@ export async function startModel(): Promise<ScriptedModel> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     answer: (pieces) => answers.push(pieces),
+    lastRequest: () => last,
     stop: async () => {
       server.closeAllConnections();
       server.close();
@@ -62,8 +70,8 @@ export async function startModel(): Promise<ScriptedModel> {
   };
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, pieces: Pieces): Promise<void> {
-  for await (const _ of request);
+async function respond(request: IncomingMessage, response: ServerResponse, answer: (body: string) => Pieces): Promise<void> {
+  const pieces = answer(await text(request));
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = async (delta: object, finish_reason: string | null = null) => {
     const chunk = { id: "chat-1", object: "chat.completion.chunk", model: "scripted", choices: [{ index: 0, delta, finish_reason }] };

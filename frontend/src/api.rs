@@ -4,6 +4,7 @@
 pub(crate) mod account;
 mod conversations;
 mod error;
+mod files;
 mod request;
 mod streams;
 mod tools;
@@ -16,6 +17,7 @@ pub(crate) use self::{
         update_conversation,
     },
     error::ApiError,
+    files::{file_text, upload_file},
     streams::{EventStream, feed},
     tools::{accept_tool, disable_tools, disabled_tools, list_approvals, list_tools, revoke_approval},
     turns::{continue_turn, decide, explain, find_tool_call, join, playback, regenerate, send_message, stop},

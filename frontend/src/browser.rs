@@ -1,6 +1,7 @@
 //! Functions of the browser that the page uses. They compile on the server, too, so that there is one code path. Only
 //! effects and event handlers call them, and those run only in the browser.
 
+mod chunks;
 mod clock;
 mod focus;
 mod network;
@@ -11,6 +12,7 @@ mod tabs;
 mod taking_out;
 mod taking_over;
 mod typed;
+mod upload;
 
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
 pub(crate) use self::{
+    chunks::load_chunk,
     clock::{calendar, in_days, local_time, now, time_of_day},
     focus::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
@@ -33,6 +36,7 @@ pub(crate) use self::{
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, adopt_drawn, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn},
     typed::{COMPOSING, SENDS},
+    upload::upload,
 };
 #[cfg(feature = "browser")]
 pub(crate) use self::{

@@ -71,6 +71,17 @@ impl Models {
         self.catalog.with_value(|catalog| catalog.iter().all(|model| model.provider == "demo"))
     }
 
+    /// Returns `false` if it is known that a model reads no images.
+    pub(crate) fn may_read_images(self, name: &str) -> bool {
+        let reads_none = |model: &CatalogModel| !model.vision && model.quirks.iter().any(|quirk| quirk == "no_images");
+        !self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
+    }
+
+    /// Returns the name of a model that reads images.
+    pub(crate) fn that_reads_images(self) -> Option<String> {
+        self.catalog.with_value(|catalog| catalog.iter().find(|model| model.vision).map(|model| model.name.clone()))
+    }
+
     /// Returns the name of the default model.
     pub(crate) fn default_name(self) -> String {
         self.catalog.with_value(|catalog| {

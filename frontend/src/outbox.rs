@@ -13,14 +13,14 @@ use leptos::{
     prelude::*,
     wasm_split::{SplitLoaderError, wasm_split},
 };
-use tallybook_protocol::{FeedKind, NewMessage, Window};
+use tallybook_protocol::{FeedKind, Window};
 use uuid::Uuid;
 
 use crate::{
     api::{self, ApiError},
     browser,
     feed::{Feed, News},
-    session::{Due, Queue, keep_queue, kept_queue},
+    session::{Due, Queue, UnsentMessage, keep_queue, kept_queue},
     task::spawn,
 };
 
@@ -109,7 +109,7 @@ impl Outbox {
                 Ok(None) | Err(_) => Due::End,
             };
             match due {
-                Due::Send(message) => match api::send_message(conversation, &message).await {
+                Due::Send(message) => match api::send_message(conversation, &message.to_request()).await {
                     Ok(_) => {
                         forget(conversation, &message);
                         continue;
@@ -147,7 +147,7 @@ fn work(outbox: Outbox, conversation: Uuid) -> Result<LocalBoxFuture<'static, ()
 }
 
 /// Removes a message that has arrived from the queue.
-fn forget(conversation: Uuid, message: &NewMessage) {
+fn forget(conversation: Uuid, message: &UnsentMessage) {
     let mut queue = kept_queue(conversation);
     if let Some(id) = &message.client_message_id {
         queue.remove(id);

@@ -8,6 +8,7 @@ mod actions;
 mod connection;
 mod drawing;
 mod effect;
+mod files;
 mod input;
 mod queue;
 mod reduce;
@@ -20,9 +21,11 @@ mod tests;
 mod unsent;
 
 pub(crate) use drawing::DrawnEntry;
+pub(crate) use files::{AttachedFile, Upload};
 pub(crate) use queue::{Due, Queue, Queued};
 pub(crate) use shell::{InitialConversation, Session, SessionCallbacks};
 pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::{
     draft_name, forget_draft, keep_input, keep_queue, keep_reason, kept_input, kept_queue, kept_reason,
 };
+pub(crate) use unsent::UnsentMessage;

@@ -41,6 +41,7 @@ macro_rules! texts {
 }
 
 // These modules use the macro, so they come after it.
+mod files;
 mod look;
 mod plan;
 mod playback;
@@ -325,7 +326,6 @@ texts! {
         "Notifications need HTTPS or localhost. Open Tallybook with https:// to use them.",
         "通知を使うには、HTTPSまたはlocalhostが必要です。https://のアドレスで開いてください。";
     answer_ended: "The answer has ended", "回答が終わりました";
-    no_files: "You cannot attach files or images.", "ファイルや画像は添付できません。";
     help_everywhere: "Everywhere", "いつでも";
     help_reading: "While you are not typing", "入力していないとき";
     help_writing: "In the message field", "メッセージ欄で";
@@ -418,6 +418,7 @@ mod tests {
                 language.look_texts(),
                 language.plan_texts(),
                 language.sharing_texts(),
+                language.file_texts(),
                 language.tool_texts(),
             ];
             texts.concat()

@@ -41,6 +41,14 @@ impl ApiError {
         matches!(self, Self::Refused { status: 401, .. })
     }
 
+    /// Returns `true` if the same request may succeed later.
+    pub(crate) fn may_succeed_later(&self) -> bool {
+        match self {
+            Self::Unreachable | Self::Unreadable => true,
+            Self::Refused { status, .. } => matches!(status, 401 | 408 | 429 | 500..),
+        }
+    }
+
     /// Returns `true` if the server has no such resource.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })

@@ -41,7 +41,12 @@ pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serializ
         return Ok(response);
     }
     let told = browser::within(REQUEST_LIMIT, response.text()).await.unwrap_or(Err(Unreachable))?;
-    let (kind, detail) = match serde_json::from_str::<Problem>(&told) {
+    Err(refusal(status, &told))
+}
+
+/// Returns the error that a response with another status than 2xx stands for. `body` is its text.
+pub(super) fn refusal(status: u16, body: &str) -> ApiError {
+    let (kind, detail) = match serde_json::from_str::<Problem>(body) {
         Ok(problem) => (problem.kind, problem.detail),
         Err(_) => Default::default(),
     };
@@ -49,7 +54,7 @@ pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serializ
     if code == SIGNED_OUT {
         browser::tell_signed_out();
     }
-    Err(ApiError::Refused { status, code, detail })
+    ApiError::Refused { status, code, detail }
 }
 
 /// Deletes something that the user granted, such as a share link. It is not an error if it is already deleted.

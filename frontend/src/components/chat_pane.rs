@@ -11,6 +11,7 @@ use crate::{
         composer::Composer,
         connection_note::connection_note,
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
+        file_viewer::FileView,
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
         shown::{Played, Used},
@@ -97,6 +98,8 @@ pub(crate) fn ChatPane(
     provide_context(played);
     let used: ShownUsage = RwSignal::new(None);
     provide_context(Used(used));
+    let file_view = FileView(RwSignal::new(None));
+    provide_context(file_view);
     let is_played = memo(move |_| match session.place.get() {
         Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
@@ -119,6 +122,7 @@ pub(crate) fn ChatPane(
             {later(move || {
                 is_played.get().map(|(conversation, message)| Other::Playback { conversation, message, played })
             })}
+            {later(move || file_view.0.get().map(|viewed| Other::FileViewer { viewed, shown: file_view }))}
             {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             {in_turn(move || view! { <Thread session /> }.into_any())}

@@ -1,4 +1,4 @@
-//! The message field. It grows with its text, sends on Enter, and has a Stop button while a turn runs.
+//! The message field. It grows with its text, takes files, sends on Enter, and has a Stop button while a turn runs.
 
 use leptos::{
     ev::{self, ClipboardEvent, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
@@ -7,7 +7,7 @@ use leptos::{
     task::{spawn_local, tick},
 };
 use wasm_bindgen::JsCast;
-use web_sys::Element;
+use web_sys::{Element, File, FileList};
 
 use crate::{
     browser,
@@ -15,6 +15,7 @@ use crate::{
         commands::is_composing,
         icon::{Draw, Icon},
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        later::{Other, later},
         plan_switch::PlanSwitch,
     },
     in_turn::in_next_frame,
@@ -27,20 +28,28 @@ use crate::{
 /// Attribute of the hint as long as it describes keys.
 pub(crate) const OF_KEYS: &str = "data-of-keys";
 
+/// Number of characters from which a pasted text is offered as a file.
+const LONG_PASTE: usize = 4_000;
+
 /// The message field and its buttons.
 #[component]
 pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
-    let has_draft = memo(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
+    let has_files = memo(move |_| session.files.with(|files| !files.is_empty()));
+    let has_draft = memo(move |_| has_files.get() || session.draft.with(|draft| !draft.trim().is_empty()));
+    let pasted = RwSignal::new(None::<String>);
+    let file_input = NodeRef::<html::Input>::new();
     // The user opens a chat to write in it. At the end of an answer, the focus stays where the user reads.
     if !untrack(|| session.is_busy()) {
         focus_composer();
     }
-    take_drops(session);
-    refuse_pasted_files(session);
+    let is_dropping = RwSignal::new(false);
+    take_drops(session, is_dropping);
+    take_pastes(session, pasted);
     let hint = memo(move |_| match () {
+        () if is_dropping.get() => Hint::Obstacle(text.drop_here()),
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
         () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
         () if session.place.with(|place| *place == Place::Deleted) => Hint::Obstacle(text.send_after_deletion()),
@@ -54,6 +63,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     view! {
         <form
             class="composer"
+            class:dropping=move || is_dropping.get()
             on:submit=move |event: SubmitEvent| {
                 event.prevent_default();
                 send();
@@ -63,6 +73,9 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 }
             }
         >
+            {later(move || {
+                (has_files.get() || pasted.with(Option::is_some)).then_some(Other::Attachments { session, pasted })
+            })}
             // The field is over a copy of its text, which sets their height.
             <div class="composer-field" data-text=move || session.draft.get()>
                 <textarea
@@ -90,6 +103,31 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
+                <button
+                    type="button"
+                    class="button icon-only quiet"
+                    data-testid="attach"
+                    aria-label=text.attach()
+                    title=text.attach()
+                    disabled=!browser::IS_HERE
+                    on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
+                >
+                    <Draw icon=Icon::Clip />
+                </button>
+                <input
+                    type="file"
+                    multiple
+                    hidden
+                    data-testid="file-input"
+                    aria-label=text.attach()
+                    node_ref=file_input
+                    on:change:target=move |event| {
+                        let input = event.target();
+                        session.attach(listed(input.files()));
+                        // The same file can be chosen again after it was removed.
+                        input.set_value("");
+                    }
+                />
                 {makes_plans.then(|| view! { <PlanSwitch session /> })}
                 // `OF_KEYS`
                 <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
@@ -113,10 +151,15 @@ enum Hint {
     Keys(&'static str),
 }
 
-/// Adds text that the user drops on the page to the message field. For a dropped file, shows a notice. The document
-/// keeps the browser from opening it (`app`).
-fn take_drops(session: Session) {
-    let text = use_language();
+/// Returns the files of a list.
+fn listed(files: Option<FileList>) -> Vec<File> {
+    let Some(files) = files else { return Vec::new() };
+    (0..files.length()).filter_map(|at| files.get(at)).collect()
+}
+
+/// Adds what the user drops on the page to the message field: files, or text. The document keeps the browser from
+/// opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
+fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
     let take = move |event: &DragEvent| -> Option<()> {
         let data = event.data_transfer()?;
         let is_file = data.types().includes(&"Files".into(), 0);
@@ -125,10 +168,11 @@ fn take_drops(session: Session) {
             return None;
         }
         event.prevent_default();
+        is_dropping.set(is_file && event.type_() != "drop");
         if event.type_() == "drop" {
             let dropped = data.get_data("text/plain").unwrap_or_default();
             if is_file {
-                session.say(text.no_files().to_owned());
+                session.attach(listed(data.files()));
             } else {
                 session.add_to_draft(&dropped);
             }
@@ -142,23 +186,35 @@ fn take_drops(session: Session) {
         let dropped = window_event_listener(ev::drop, move |event| {
             take(&event);
         });
+        // An event without a related element means that the pointer has left the window.
+        let left = window_event_listener(ev::dragleave, move |event| {
+            if event.related_target().is_none() {
+                is_dropping.set(false);
+            }
+        });
         on_cleanup(move || {
             over.remove();
             dropped.remove();
+            left.remove();
         });
     });
 }
 
-/// Shows a notice if the user pastes a file without text.
-fn refuse_pasted_files(session: Session) {
-    let text = use_language();
+/// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
+/// a file.
+fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
     effect(move || {
         let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
             let Some(data) = event.clipboard_data() else { return };
             let has = |kind: &str| data.types().includes(&kind.into(), 0);
             if has("Files") && !has("text/plain") {
                 event.prevent_default();
-                session.say(text.no_files().to_owned());
+                session.attach(listed(data.files()));
+            }
+            let text = data.get_data("text/plain").unwrap_or_default();
+            if browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE {
+                // A field has these line breaks only.
+                long_text.set(Some(text.replace("\r\n", "\n").replace('\r', "\n")));
             }
         });
         on_cleanup(move || pasted.remove());
@@ -172,6 +228,7 @@ fn SendButton(session: Session) -> impl IntoView {
     let obstacle = memo(move |_| match session.place.get() {
         Place::Deleted => Some(text.send_after_deletion()),
         _ if session.is_leaving.get() => Some(text.send_while_deleting()),
+        _ if session.files.with(|files| !files.is_empty()) => None,
         _ => session.draft.with(|draft| draft.trim().is_empty()).then(|| text.send_nothing()),
     });
     let label = move || if session.is_busy() { text.send_later() } else { text.send() };

@@ -13,6 +13,7 @@ use crate::{
     components::{
         commands::escapes,
         composer::{focus_composer, sends},
+        file_names::removable_files,
     },
     in_turn::in_next_frame,
     language::use_language,
@@ -29,6 +30,11 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let draft = memo(move |_| {
         session.edited.with(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default())
     });
+    let files = memo(move |_| {
+        session.edited.with(|edited| edited.as_ref().map(|edited| edited.files.clone()).unwrap_or_default())
+    });
+    let remove = Callback::new(move |file| session.remove_edited_file(file));
+    let is_blank = move || draft.with(|draft| draft.trim().is_empty()) && files.with(Vec::is_empty);
     effect(move || {
         if let Some(field) = field.get() {
             in_next_frame(move || {
@@ -62,6 +68,10 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 send();
             }
         >
+            {move || {
+                let files = files.get();
+                (!files.is_empty()).then(|| removable_files(files, remove))
+            }}
             <div class="composer-field" data-text=move || draft.get()>
                 <textarea
                     data-testid="edit-field"
@@ -96,7 +106,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                         class="button small primary"
                         data-testid="edit-send"
                         title=move || why_not.get()
-                        disabled=move || why_not.get().is_some() || draft.with(|draft| draft.trim().is_empty())
+                        disabled=move || why_not.get().is_some() || is_blank()
                     >
                         {text.send()}
                     </button>

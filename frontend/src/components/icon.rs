@@ -35,6 +35,8 @@ pub(crate) enum Icon {
     Play,
     Gear,
     Tally,
+    Clip,
+    Page,
 }
 
 impl Icon {
@@ -50,6 +52,10 @@ impl Icon {
                 "M8 1.75 13.4 4.9v6.2L8 14.25 2.6 11.1V4.9zM8 5.75a2.25 2.25 0 1 0 0 4.5 2.25 2.25 0 1 0 0-4.5"
             }
             Self::Tally => "M3.5 3.5v9M6.5 3.5v9M9.5 3.5v9M12.5 3.5v9M2 11 14 5",
+            Self::Clip => {
+                "M10.5 5 6 9.5a1.2 1.2 0 0 0 1.7 1.7L12.5 6.4a2.6 2.6 0 0 0-3.7-3.7L3.9 7.6a4 4 0 0 0 5.7 5.7L13 10"
+            }
+            Self::Page => "M4 2h5.5L12.5 5v9H4zM9.5 2v3h3M6 8h4.5M6 10.5h4.5",
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
             Self::Bar => "M3.5 8h9",

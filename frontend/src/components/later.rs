@@ -4,8 +4,6 @@
 //!
 //! The main module has everything that a new chat shows at once, or needs for the next key press.
 
-use std::time::Duration;
-
 use futures_channel::oneshot;
 use futures_util::{
     FutureExt as _,
@@ -25,6 +23,8 @@ use crate::{
     address::Navigation,
     browser,
     components::{
+        attachments::Attachments,
+        file_viewer::{FileView, FileViewer, ViewedFiles},
         find_bar::FindBar,
         help::{Help, HelpSheet},
         messages::Messages,
@@ -52,9 +52,6 @@ use crate::{
     start::{Content, Sent},
 };
 
-/// Number of attempts to load a chunk while it is needed, with pauses of 2, 4, 8 … seconds between.
-const ATTEMPTS: u32 = 6;
-
 /// A part, with its data.
 pub(crate) enum Part {
     Messages { session: Session, ids: Memo<Vec<MessageId>> },
@@ -64,6 +61,8 @@ pub(crate) enum Part {
 /// A part that few visits use.
 pub(crate) enum Other {
     AccountNotice(Navigation),
+    Attachments { session: Session, pasted: RwSignal<Option<String>> },
+    FileViewer { viewed: ViewedFiles, shown: FileView },
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
@@ -97,6 +96,8 @@ fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView,
 fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         Other::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
+        Other::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        Other::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
         Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
         Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
@@ -199,20 +200,9 @@ pub(crate) async fn load_first(address: Address) -> bool {
     }
 }
 
-/// Loads a chunk, with retries. If that takes long and the chunk is needed, the page says so.
+/// Loads a chunk, with retries, and returns `true` if it succeeded.
 async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
-    for attempt in 1..=ATTEMPTS {
-        if load().await {
-            browser::tell_unloaded(false);
-            return true;
-        }
-        if !is_wanted() {
-            break;
-        }
-        browser::tell_unloaded(true);
-        browser::sleep(Duration::from_secs(1 << attempt)).await;
-    }
-    false
+    browser::load_chunk(async || load().await.then_some(()), is_wanted).await.is_some()
 }
 
 /// A chunk.

@@ -6,12 +6,13 @@ use tallybook_protocol::MessageId;
 use crate::{
     components::{
         each::Each,
+        file_names::file_names,
         message::{MessagePart, MessageView},
         shown::Shown,
     },
     language::use_language,
     reactive::memo,
-    session::Session,
+    session::{Session, UnsentMessage},
 };
 
 /// The messages, and below them the one that the server has not confirmed yet.
@@ -24,22 +25,26 @@ pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl Into
     };
     view! {
         <Each each=move || ids.get() key=|id| *id children=message />
-        {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
+        {move || session.unstored.get().map(|message| view! { <UnstoredMessage message /> })}
     }
     .into_any()
 }
 
 /// A message that the server has not confirmed yet.
 #[component]
-fn UnstoredMessage(content: String) -> impl IntoView {
+fn UnstoredMessage(message: UnsentMessage) -> impl IntoView {
     let text = use_language();
+    let UnsentMessage { content, files, .. } = message;
     let class = if crate::message::is_long(&content) { "bubble-text folded" } else { "bubble-text" };
     view! {
         <article class="message" data-role="user" data-status="sending">
             <h2 class="visually-hidden">{text.you_said()}</h2>
-            <div class="bubble" dir="auto">
-                <div class=class>{tallybook_nodes::bounded_text(content)}</div>
-            </div>
+            {(!files.is_empty()).then(|| file_names(&files))}
+            {(!content.is_empty()).then(|| view! {
+                <div class="bubble" dir="auto">
+                    <div class=class>{tallybook_nodes::bounded_text(content)}</div>
+                </div>
+            })}
         </article>
         <p class="thinking" role="status"><span class="spinner" aria-hidden="true"></span>{text.sending()}</p>
     }

@@ -1,5 +1,6 @@
 //! The parts that pages are made of, one per file.
 
+pub(crate) mod attachments;
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
 pub(crate) mod commands;
@@ -14,6 +15,8 @@ pub(crate) mod earlier_messages;
 pub(crate) mod edit_form;
 pub(crate) mod empty_state;
 mod explanation;
+pub(crate) mod file_names;
+pub(crate) mod file_viewer;
 pub(crate) mod find_bar;
 pub(crate) mod header;
 pub(crate) mod help;

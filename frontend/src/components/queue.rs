@@ -8,6 +8,7 @@ use crate::{
         commands::escapes,
         composer::{focus_composer, sends},
         each::Each,
+        file_names::file_names,
         icon::{Draw, Icon},
     },
     in_turn::in_next_frame,
@@ -68,7 +69,7 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     .into_any()
 }
 
-fn row(Queued { id, text: content, model, mode }: Queued, session: Session) -> AnyView {
+fn row(Queued { id, text: content, files, model, mode }: Queued, session: Session) -> AnyView {
     let text = use_language();
     let own = id.clone();
     let is_sending = memo(move |_| {
@@ -94,6 +95,7 @@ fn row(Queued { id, text: content, model, mode }: Queued, session: Session) -> A
     view! {
         <li data-testid="queued">
             <p class="queue-text" dir="auto">{content}</p>
+            {(!files.is_empty()).then(|| file_names(&files))}
             {(mode == AnswerMode::Plan).then(|| view! { <span class="queue-model">{text.plan_first()}</span> })}
             {model.map(|name| view! { <span class="queue-model">{name}</span> })}
             {move || is_sending.get().then(|| text.queue_sending())}

@@ -3,6 +3,7 @@
 //! and updates only what changes.
 //!
 //! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line below each.
+//! - `files` shows what is attached to a question.
 //! - `calls` has the lines of tool calls and reasoning, and how finished ones fold together; `plan` has the steps of a plan.
 //! - `ending` says what an answer waits for, or how it ended.
 //! - `html` writes messages of the page, and `printed` those of pages without scripts.
@@ -16,6 +17,7 @@ mod answer;
 mod calls;
 mod clocks;
 mod ending;
+mod files;
 mod footer;
 mod html;
 mod parts;

@@ -3,6 +3,7 @@
 use tallybook_nodes::Element;
 
 use super::{
+    files::files,
     footer,
     parts::{Slot, article, element, slot},
     view::View,
@@ -14,7 +15,8 @@ pub(super) fn question(view: View<'_>) -> Element {
     if view.is_printed() {
         let heading = element("h2").with("class", "visually-hidden").with_text(text.question());
         let bubble = element("div").with("class", "bubble").with("dir", "auto").with_text(entry.text.as_str());
-        return article(view).with_child(heading).with_child(bubble);
+        let bubble = Some(bubble).filter(|_| !entry.text.is_empty());
+        return article(view).with_child(heading).with_child_if_any(files(view)).with_child_if_any(bubble);
     }
     let heading = element("h2").with("class", "visually-hidden").with_text(text.you_said());
     let message = article(view).with_child(heading);
@@ -23,7 +25,8 @@ pub(super) fn question(view: View<'_>) -> Element {
         return message.with_child(slot(view, Slot::Edit));
     }
     let footer = live.has_actions.then(|| footer::of_question(view, live));
-    message.with_child(bubble(&entry.text, view, live.is_unfolded)).with_child_if_any(footer)
+    let bubble = (!entry.text.is_empty()).then(|| bubble(&entry.text, view, live.is_unfolded));
+    message.with_child_if_any(files(view)).with_child_if_any(bubble).with_child_if_any(footer)
 }
 
 fn bubble(content: &str, view: View<'_>, is_unfolded: bool) -> Element {

@@ -1,6 +1,7 @@
 //! The user's actions, as methods that the components call.
 
 use tallybook_protocol::{CallDecision, MessageId, ToolCallId};
+use uuid::Uuid;
 
 use super::{
     input::Action,
@@ -20,9 +21,19 @@ impl Session {
         self.act(Action::Add(text.to_owned()));
     }
 
-    /// Shows a notice, for example about an action that failed.
-    pub(crate) fn say(self, words: String) {
-        self.act(Action::Say(words));
+    /// Removes a file from the message field.
+    pub(crate) fn remove_file(self, key: String) {
+        self.act(Action::RemoveFile(key));
+    }
+
+    /// Uploads a file again.
+    pub(crate) fn retry_upload(self, key: String) {
+        self.act(Action::RetryUpload(key));
+    }
+
+    /// Removes a file from the message that is being edited.
+    pub(crate) fn remove_edited_file(self, id: Uuid) {
+        self.act(Action::RemoveEditedFile(id));
     }
 
     /// Chooses a model for the next message only; `None` for the conversation's model.

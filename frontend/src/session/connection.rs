@@ -29,9 +29,9 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{MessageId, NewMessage};
+use tallybook_protocol::MessageId;
 
-use super::shown::Step;
+use super::{shown::Step, unsent::UnsentMessage};
 use crate::transcript::Entry;
 
 /// Identifies a request. Only the result of the latest request of its kind is used; late results of older ones are
@@ -45,7 +45,7 @@ pub(super) enum Connection {
     /// Nothing.
     Idle,
     /// The conversation is being created with its first message.
-    Creating(NewMessage),
+    Creating(UnsentMessage),
     /// The server was asked to start or resume a turn and has not responded yet.
     Starting(Starting),
     /// The stored conversation is being loaded.
@@ -68,7 +68,7 @@ pub(super) enum Connection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Starting {
     /// Send a message. If it is another version of a message, `cut` holds the entries that are hidden meanwhile.
-    Message { message: NewMessage, cut: Vec<Arc<Entry>> },
+    Message { message: UnsentMessage, cut: Vec<Arc<Entry>> },
     /// Regenerate an answer. `cut` holds the entries that are hidden meanwhile.
     Regenerate { cut: Vec<Arc<Entry>> },
     /// Continue an answer that ended early.

@@ -1,9 +1,9 @@
 //! Effects: actions outside the state that a session asks for.
 
-use tallybook_protocol::{CallDecision, MessageId, NewMessage, ToolCallId, Window};
+use tallybook_protocol::{CallDecision, MessageId, ToolCallId, Window};
 use uuid::Uuid;
 
-use super::{connection::Ticket, shown::Step};
+use super::{connection::Ticket, shown::Step, unsent::UnsentMessage};
 use crate::goal::Goal;
 
 /// An action outside the state.
@@ -33,6 +33,10 @@ pub(crate) enum Effect {
     AdoptDraft,
     /// Show a loaded message.
     Reveal(Goal),
+    /// Upload a file of the message field, which the page holds under this key.
+    Upload(String),
+    /// Forget the content of a file, and abort its upload.
+    ForgetFile(String),
     /// Move the focus to the button that leads from this version to the next or previous one.
     FocusVersion(MessageId, Step),
 }
@@ -41,9 +45,9 @@ pub(crate) enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Create a conversation with this message. If the message is refused, the page deletes the conversation again.
-    Create(NewMessage),
+    Create(UnsentMessage),
     /// Send a message.
-    Send(Uuid, NewMessage),
+    Send(Uuid, UnsentMessage),
     /// Regenerate an answer with this model, or with the conversation's.
     Regenerate(Uuid, MessageId, Option<String>),
     Continue(Uuid),

@@ -1,10 +1,11 @@
 //! Inputs of a session: everything that can happen to it.
 
-use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
+use tallybook_protocol::{CallDecision, Conversation, FileInfo, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
 use super::{
     connection::Ticket,
+    files::AttachedFile,
     shown::{Edited, Step},
     storage::Elsewhere,
 };
@@ -31,8 +32,12 @@ pub(crate) enum Input {
     News(News),
     /// The conversation is about to be deleted from this page (`true`), or the deletion was undone.
     Leaving(bool),
-    /// The text that was kept for the new chat's field. A deleted conversation adds its unsent texts to it.
-    Adopted(String),
+    /// The text and files that were kept for the new chat's field. A deleted conversation adds its own to them.
+    Adopted(String, Vec<AttachedFile>),
+    /// The server has received this share of a file, in percent.
+    UploadProgress(String, u8),
+    /// The upload of a file ended.
+    Uploaded(String, Box<Result<FileInfo, ApiError>>),
     /// Another tab has changed the stored unsent texts of this conversation.
     Elsewhere(Elsewhere),
     /// The tab was hidden (`true`) or shown again.
@@ -48,8 +53,12 @@ pub(crate) enum Action {
     Write(String),
     /// Adds to the text of the message field, without typing.
     Add(String),
-    /// Shows a notice, for example about an action that failed.
-    Say(String),
+    /// Adds files to the message field.
+    Attach(Vec<AttachedFile>),
+    /// Removes a file from the message field.
+    RemoveFile(String),
+    /// Uploads a file again.
+    RetryUpload(String),
     /// Chooses a model for the next message only; `None` for the conversation's model.
     ChooseNext(Option<String>),
     /// Turns planning on or off for the next message's answer.
@@ -59,10 +68,13 @@ pub(crate) enum Action {
     SendDraft(String),
     /// Sends a text other than the draft. Contains the text and an ID for the message.
     Send(String, String),
-    /// Sends another version of a message. Contains the text and an ID for the new version.
+    /// Sends another version of a message, with the files that the edit kept. Contains the text and an ID for the new
+    /// version.
     Edit(MessageId, String, String),
     /// Starts editing a message in place; `None` cancels the edit.
     BeginEdit(Option<Edited>),
+    /// Removes a file from the message that is being edited.
+    RemoveEditedFile(Uuid),
     /// Sets the text of the message that is being edited.
     WriteEdit(String),
     Regenerate(MessageId),

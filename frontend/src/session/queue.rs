@@ -2,7 +2,9 @@
 //! ends.
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{AnswerMode, Conversation, MessageStatus, NewMessage, Role};
+use tallybook_protocol::{AnswerMode, Conversation, MessageFile, MessageStatus, Role};
+
+use super::unsent::UnsentMessage;
 
 /// Maximum number of queued messages in one conversation.
 pub(crate) const MAX_QUEUED: usize = 10;
@@ -13,6 +15,9 @@ pub(crate) struct Queued {
     /// The `client_message_id`. The server stores the message once, even if the page sends it several times.
     pub(crate) id: String,
     pub(crate) text: String,
+    /// The files of the message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<MessageFile>,
     /// The model that was chosen for this message only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
@@ -22,14 +27,14 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    pub(super) fn to_message(&self) -> NewMessage {
-        let (content, model) = (self.text.clone(), self.model.clone());
-        NewMessage {
-            content,
+    pub(super) fn to_message(&self) -> UnsentMessage {
+        UnsentMessage {
+            content: self.text.clone(),
+            files: self.files.clone(),
             client_message_id: Some(self.id.clone()),
-            model,
+            edit_of: None,
+            model: self.model.clone(),
             mode: self.mode,
-            ..NewMessage::default()
         }
     }
 }
@@ -38,7 +43,7 @@ impl Queued {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Send the first message.
-    Send(NewMessage),
+    Send(UnsentMessage),
     /// Wait, because a turn runs or waits for approval.
     Wait,
     /// Keep the messages until the user sends them, because the last answer did not complete.

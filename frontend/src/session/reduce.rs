@@ -1,7 +1,9 @@
 //! The reducer: decides what an input changes in the state, and which effects follow. `lifecycle` opens and leaves
-//! conversations and keeps them current, `send` sends and queues messages, `stream` follows turns, `history` loads
+//! conversations and keeps them current, `send` sends and queues messages, `files` uploads the
+//! files of the message field, `stream` follows turns, `history` loads
 //! earlier messages and full texts of calls, and `links` goes to messages and versions. All of them use `waiting`.
 
+mod files;
 mod history;
 mod lifecycle;
 mod links;
@@ -33,7 +35,9 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::Call(id, call) => state.on_call(id, *call, out),
         Input::News(news) => state.on_news(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
-        Input::Adopted(draft) => state.adopt(&draft),
+        Input::Adopted(draft, files) => state.adopt(&draft, files),
+        Input::UploadProgress(key, percent) => state.on_upload_progress(&key, percent),
+        Input::Uploaded(key, uploaded) => state.on_uploaded(&key, *uploaded, out),
         Input::Elsewhere(change) => state.on_other_tab(change),
         Input::Hidden(is_hidden) => state.on_hidden(is_hidden, out),
         Input::Online => state.on_online(out),
@@ -57,19 +61,26 @@ impl State {
 
     fn act(&mut self, action: Action, out: &mut Vec<Effect>) {
         match action {
-            Action::Write(text) => self.draft = text,
+            Action::Write(text) => {
+                self.draft = text;
+                self.send_after_uploads = None;
+            }
             Action::Add(text) => self.draft = joined(&self.draft, &text),
-            Action::Say(text) => self.notice = Some(text),
+            Action::Attach(files) => self.attach(files, out),
+            Action::RemoveFile(key) => self.remove_file(&key, out),
+            Action::RetryUpload(key) => self.retry_upload(&key, out),
             Action::ChooseNext(model) => self.next_model = model,
             Action::PlanFirst(plans_first) => self.plans_first = plans_first,
             Action::SendDraft(id) => self.send_draft(id, out),
             Action::Send(content, id) => {
-                self.post(&content, None, id, out);
+                self.post(&content, Vec::new(), None, id, out);
             }
             Action::Edit(edited, content, id) => {
-                self.post(&content, Some(edited), id, out);
+                let files = self.edited_files(edited);
+                self.post(&content, files, Some(edited), id, out);
             }
             Action::BeginEdit(edited) => self.edited = edited,
+            Action::RemoveEditedFile(id) => self.remove_edited_file(id),
             Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),
             Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),

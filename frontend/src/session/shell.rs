@@ -3,23 +3,28 @@
 
 mod carry_out;
 mod requests;
+mod uploads;
 
 use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::future::AbortHandle;
 use leptos::prelude::*;
+use send_wrapper::SendWrapper;
 use tallybook_protocol::{Conversation, MessageId, Role, ToolCallId};
 use uuid::Uuid;
+use web_sys::File;
 
 use super::{
     drawing::{Drawing, DrawnEntry},
+    files::AttachedFile,
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
     shown::{Answer, Edited, Loading, Phase, Place},
     state::State,
     storage::{Elsewhere, Kept},
+    unsent::UnsentMessage,
 };
 use crate::{
     browser, drafts,
@@ -61,6 +66,22 @@ struct Tasks {
     /// The task that performs the current request.
     request: Option<AbortHandle>,
     others: Vec<AbortHandle>,
+    /// The content of files that are not uploaded yet, by key.
+    files: BTreeMap<String, HeldFile>,
+}
+
+/// A file that is not uploaded yet. Dropping it aborts its upload.
+struct HeldFile {
+    content: SendWrapper<File>,
+    upload: Option<AbortHandle>,
+}
+
+impl Drop for HeldFile {
+    fn drop(&mut self) {
+        if let Some(upload) = &self.upload {
+            upload.abort();
+        }
+    }
 }
 
 impl Tasks {
@@ -85,10 +106,14 @@ pub(crate) struct Session {
     pub(crate) phase: RwSignal<Phase>,
     /// `true` while a turn runs or is about to. All messages depend on this, and not on each change of the phase.
     busy: Memo<bool>,
-    /// The text being sent, until the server has stored it.
-    pub(crate) unstored: RwSignal<Option<String>>,
+    /// The message being sent, until the server has stored it.
+    pub(crate) unstored: RwSignal<Option<UnsentMessage>>,
     /// The text of the message field. It is kept when the page is reloaded.
     pub(crate) draft: RwSignal<String>,
+    /// The files of the message field. Those that are uploaded are kept, too.
+    pub(crate) files: RwSignal<Vec<AttachedFile>>,
+    /// `true` if a message waits for its files to be uploaded.
+    pub(crate) waits_for_files: RwSignal<bool>,
     /// The reason why the user's last action failed.
     pub(crate) notice: RwSignal<Option<String>>,
     pub(crate) stopping: RwSignal<bool>,
@@ -132,10 +157,17 @@ impl Session {
             InitialConversation::Parsing(initial) => (None, Some(initial)),
         };
         let mut state = State::new(place, here, kept.draft.clone(), use_language());
-        state.restore_kept(kept.queue.clone(), kept.plans_first, kept.edit.clone(), kept.sent.clone());
+        state.restore_kept(
+            kept.files.clone(),
+            kept.queue.clone(),
+            kept.plans_first,
+            kept.edit.clone(),
+            kept.sent.clone(),
+        );
         let phase = RwSignal::new(state.phase());
         let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
+        let files = RwSignal::new(state.files.clone());
         let (earlier, edited) = (state.earlier(), state.edited.clone());
         let state = StoredValue::new(state);
         let drawing = Drawing::new(state);
@@ -151,6 +183,8 @@ impl Session {
             busy: memo(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
             draft,
+            files,
+            waits_for_files: RwSignal::new(false),
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             earlier: RwSignal::new(earlier),
@@ -190,6 +224,7 @@ impl Session {
                 session.tasks.try_update_value(Tasks::abort_request);
             }
             session.tasks.try_with_value(|tasks| tasks.others.iter().for_each(AbortHandle::abort));
+            let _ = session.tasks.try_update_value(|tasks| tasks.files.clear());
             if let Some(left) = session.state.try_with_value(State::left_waiting).flatten().filter(|_| browser::IS_HERE)
             {
                 session.callbacks.on_left_with_queue.run(left);
@@ -206,6 +241,14 @@ impl Session {
     /// Returns `true` until the conversation has been loaded.
     pub(crate) fn is_loading(self) -> bool {
         self.place.with(|place| matches!(place, Place::Loading(_)))
+    }
+
+    /// Returns the conversation that is open or being loaded.
+    pub(crate) fn conversation(self) -> Option<Uuid> {
+        match self.place.get() {
+            Place::Open(uuid) | Place::Loading(uuid) => Some(uuid),
+            Place::NewChat | Place::Failed(..) | Place::Missing | Place::Deleted => None,
+        }
     }
 
     /// Returns `true` while a turn runs or is about to.
@@ -287,6 +330,8 @@ impl Session {
             set(self.phase, &state.phase());
             set(self.unstored, &state.unstored);
             set(self.draft, &state.draft);
+            set(self.files, &state.files);
+            set(self.waits_for_files, &state.send_after_uploads.is_some());
             set(self.notice, &state.notice);
             set(self.stopping, &state.is_stopping());
             set(self.earlier, &state.earlier());

@@ -1,6 +1,6 @@
 //! The state of a session as the user sees it.
 
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::{MessageFile, MessageId, MessageStatus};
 use uuid::Uuid;
 
 /// The place that a session shows.
@@ -87,7 +87,9 @@ pub(crate) struct Edited {
     pub(crate) id: MessageId,
     /// The text of its field.
     pub(crate) text: String,
-    /// `true` once the user has typed in the field.
+    /// The files of the question, without those that the user removed.
+    pub(crate) files: Vec<MessageFile>,
+    /// `true` once the user has changed the text or the files.
     pub(crate) is_changed: bool,
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tallybook_protocol::{AnswerMode, Conversation, MessageId, NewMessage, ToolCallId};
+use tallybook_protocol::{AnswerMode, Conversation, MessageId, ToolCallId};
 use uuid::Uuid;
 
 use super::{
     connection::{Connection, LinkStage, Refetch, RefetchReason, Scope, Starting, Stop, StreamPosition, Ticket},
+    files::{AttachedFile, joined_files},
     queue::Queue,
     shown::{Edited, Loading, Phase, Place},
-    unsent::{KeptEdit, Sent},
+    unsent::{KeptEdit, Sent, UnsentMessage},
 };
 use crate::{goal::Goal, language::Language, transcript::Transcript};
 
@@ -24,8 +25,12 @@ pub(crate) struct State {
     pub(crate) transcript: Transcript,
     /// The text of the message field.
     pub(crate) draft: String,
-    /// The text being sent, until the server has stored it.
-    pub(crate) unstored: Option<String>,
+    /// The files of the message field.
+    pub(crate) files: Vec<AttachedFile>,
+    /// The ID of the message that is sent as soon as its files are uploaded.
+    pub(crate) send_after_uploads: Option<String>,
+    /// The message being sent, until the server has stored it.
+    pub(crate) unstored: Option<UnsentMessage>,
     /// The question that is being edited.
     pub(crate) edited: Option<Edited>,
     /// The model for the next message only.
@@ -46,7 +51,7 @@ pub(crate) struct State {
     /// The message that the user wants to go to.
     pub(super) link: Option<Link>,
     /// A message that is sent as soon as the conversation has been loaded.
-    pub(super) pending_send: Option<NewMessage>,
+    pub(super) pending_send: Option<UnsentMessage>,
     /// The message that was sent last, as long as `unstored` is set.
     pub(super) sent: Option<Sent>,
     /// The last message that could not be sent. It keeps its ID, so sending it again stores it only once.
@@ -93,6 +98,8 @@ impl State {
             is_leaving: false,
             transcript: Transcript::default(),
             draft,
+            files: Vec::new(),
+            send_after_uploads: None,
             unstored: None,
             edited: None,
             next_model: None,
@@ -228,17 +235,25 @@ impl State {
         }
     }
 
+    /// Returns the files of the message field, including those of a message that is not known to be stored.
+    pub(super) fn unsent_files(&self) -> Vec<AttachedFile> {
+        match self.under_way().filter(|sent| sent.edit_of.is_none()) {
+            Some(sent) => joined_files(sent.files.clone(), &self.files),
+            None => self.files.clone(),
+        }
+    }
+
     /// Returns the text of a question that was edited and is not known to be stored.
     pub(super) fn unsent_edit(&self) -> Option<KeptEdit> {
-        if let Some(Edited { id, text, .. }) = self.edited.clone().filter(|edited| edited.is_changed) {
-            return Some(KeptEdit { id, text });
+        if let Some(Edited { id, text, files, .. }) = self.edited.clone().filter(|edited| edited.is_changed) {
+            return Some(KeptEdit { id, text, files });
         }
         let sent = self.under_way()?;
-        Some(KeptEdit { id: sent.edit_of?, text: sent.content.clone() })
+        Some(KeptEdit { id: sent.edit_of?, text: sent.content.clone(), files: sent.files.clone() })
     }
 
     /// Returns the message that is being sent, unless it is one from the queue.
-    fn under_way(&self) -> Option<&NewMessage> {
+    fn under_way(&self) -> Option<&UnsentMessage> {
         self.unstored.as_ref().filter(|_| !self.queue.is_sending)?;
         self.pending_send.as_ref().or(self.sent.as_ref().map(|sent| &sent.message))
     }
@@ -249,7 +264,7 @@ impl State {
     }
 
     /// Puts a message back into the field where it was typed, or into the queue.
-    pub(super) fn take_back(&mut self, message: NewMessage) {
+    pub(super) fn take_back(&mut self, message: UnsentMessage) {
         self.unstored = None;
         self.awaiting_start = false;
         if std::mem::take(&mut self.queue.is_sending) {
@@ -257,9 +272,10 @@ impl State {
             return;
         }
         if let Some(id) = message.edit_of {
-            self.edited = Some(Edited { id, text: message.content, is_changed: true });
+            self.edited = Some(Edited { id, text: message.content, files: message.files, is_changed: true });
         } else {
             self.draft = joined(&message.content, &self.draft);
+            self.files = joined_files(message.files, &self.files);
             self.next_model = message.model.or(self.next_model.take());
             self.plans_first |= message.mode == AnswerMode::Plan;
         }

@@ -1,13 +1,14 @@
 //! Keeps the unsent texts of a conversation, or of a new chat, for the next time the page is loaded.
 
 use serde::Serialize;
-use tallybook_protocol::{NewMessage, ToolCallId};
+use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
 use super::{
+    files::{AttachedFile, MAX_FILES},
     queue::Queue,
     state::State,
-    unsent::{KeptEdit, Sent},
+    unsent::{KeptEdit, Sent, UnsentMessage},
 };
 use crate::drafts;
 
@@ -17,6 +18,7 @@ pub(super) struct Kept {
     /// The conversation; `None` for a new chat.
     pub(super) conversation: Option<Uuid>,
     pub(super) draft: String,
+    pub(super) files: Vec<AttachedFile>,
     pub(super) queue: Queue,
     pub(super) plans_first: bool,
     /// A question that is being edited.
@@ -32,6 +34,7 @@ impl Kept {
         Self {
             conversation,
             draft: kept(DRAFT),
+            files: files_from(&kept(FILES)),
             queue: Queue::from_text(&kept(QUEUE)),
             plans_first: !kept(PLAN).is_empty(),
             edit: serde_json::from_str(&kept(EDIT)).ok(),
@@ -44,6 +47,7 @@ impl Kept {
         Self {
             conversation: state.uuid(),
             draft: state.unsent(),
+            files: state.unsent_files(),
             queue: state.queue.clone(),
             plans_first: state.plans_first,
             edit: state.unsent_edit(),
@@ -62,6 +66,9 @@ impl Kept {
         let keep = |kind, text: &str| drafts::keep(&name_of(kind, self.conversation), text);
         if self.draft != before.draft {
             keep(DRAFT, &self.draft);
+        }
+        if self.files != before.files {
+            keep(FILES, &json(Some(&self.files).filter(|files| !files.is_empty())));
         }
         if self.queue != before.queue {
             keep(QUEUE, &self.queue.to_text());
@@ -86,6 +93,7 @@ fn json<T: Serialize>(kept: Option<&T>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
     Draft(String),
+    Files(Vec<AttachedFile>),
     Queue(Queue),
 }
 
@@ -95,6 +103,8 @@ impl Elsewhere {
     pub(super) fn of(name: &str, text: String, conversation: Option<Uuid>) -> Option<Self> {
         if name == name_of(DRAFT, conversation) {
             Some(Self::Draft(text))
+        } else if name == name_of(FILES, conversation) {
+            Some(Self::Files(files_from(&text)))
         } else if name == name_of(QUEUE, conversation) {
             Some(Self::Queue(Queue::from_text(&text)))
         } else {
@@ -103,9 +113,16 @@ impl Elsewhere {
     }
 }
 
-/// Returns the draft that is kept of a conversation, or of a new chat.
-pub(super) fn kept_draft(conversation: Option<Uuid>) -> String {
-    drafts::kept(&draft_name(conversation))
+/// Reads stored files of a message field. Returns none if the text cannot be parsed.
+fn files_from(text: &str) -> Vec<AttachedFile> {
+    let mut files: Vec<AttachedFile> = serde_json::from_str(text).unwrap_or_default();
+    files.truncate(MAX_FILES);
+    files
+}
+
+/// Returns the text and files that are kept of the message field of a conversation, or of a new chat.
+pub(super) fn kept_draft(conversation: Option<Uuid>) -> (String, Vec<AttachedFile>) {
+    (drafts::kept(&draft_name(conversation)), files_from(&drafts::kept(&name_of(FILES, conversation))))
 }
 
 /// Returns the messages that wait in a conversation.
@@ -120,13 +137,13 @@ pub(crate) fn keep_queue(conversation: Uuid, queue: &Queue) {
 
 /// Forgets what was being written in a conversation, or in a new chat.
 pub(crate) fn forget_draft(conversation: Option<Uuid>) {
-    for kind in [DRAFT, QUEUE, PLAN, EDIT, SENT] {
+    for kind in [DRAFT, FILES, QUEUE, PLAN, EDIT, SENT] {
         drafts::keep(&name_of(kind, conversation), "");
     }
 }
 
 /// Forgets a message that was kept as long as it was not known to be stored.
-pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
+pub(super) fn forget_sent(conversation: Option<Uuid>, message: &UnsentMessage) {
     let mut kept = Kept::of(conversation);
     let before = kept.clone();
     kept.sent = None;
@@ -135,6 +152,7 @@ pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
         kept.edit = kept.edit.filter(|edit| Some(edit.id) != message.edit_of || edit.text != message.content);
     } else if !is_queued && let Some(rest) = kept.draft.strip_prefix(&message.content) {
         kept.draft = rest.trim_start().to_owned();
+        kept.files.retain(|file| !message.files.iter().any(|sent| file.ready().is_some_and(|file| file.id == sent.id)));
     }
     kept.write(&before);
 }
@@ -168,6 +186,7 @@ fn input_name(call: ToolCallId) -> String {
 }
 
 const DRAFT: &str = "draft";
+const FILES: &str = "files";
 const QUEUE: &str = "queue";
 const PLAN: &str = "plan";
 const EDIT: &str = "edit";

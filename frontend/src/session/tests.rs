@@ -4,6 +4,7 @@
 mod deciding;
 mod drafts;
 mod elsewhere;
+mod files;
 mod going;
 mod interleavings;
 mod queueing;
@@ -14,7 +15,7 @@ mod world;
 
 use tallybook_protocol::{
     AnswerMode, ChatEvent, ContentDelta, Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageEnd,
-    MessageId, MessageStart, MessageStatus, NewMessage, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
+    MessageId, MessageStart, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -27,6 +28,7 @@ use super::{
     shown::{Phase, Place},
     state::State,
     storage::Kept,
+    unsent::UnsentMessage,
 };
 use crate::{api::ApiError, feed::News, language::Language};
 
@@ -41,7 +43,7 @@ struct TestPage {
 impl TestPage {
     fn new(place: Place, draft: &str) -> Self {
         let mut state = State::new(place, None, draft.to_owned(), Language::English);
-        state.restore_kept(Queue::default(), false, None, None);
+        state.restore_kept(Vec::new(), Queue::default(), false, None, None);
         let mut told = Self { state, done: Vec::new() };
         told.tell(Input::Ready);
         told
@@ -53,7 +55,7 @@ impl TestPage {
         let queue = Queue::from_text(&kept.queue.to_text());
         let place = kept.conversation.map_or(Place::NewChat, Place::Loading);
         let mut state = State::new(place, None, kept.draft, Language::English);
-        state.restore_kept(queue, kept.plans_first, kept.edit, kept.sent);
+        state.restore_kept(kept.files, queue, kept.plans_first, kept.edit, kept.sent);
         let mut told = Self { state, done: Vec::new() };
         told.tell(Input::Ready);
         told
@@ -185,6 +187,7 @@ fn queue_of(texts: &[&str]) -> Queue {
     let queued = |text: &&str| Queued {
         id: format!("id of {text}"),
         text: (*text).to_owned(),
+        files: Vec::new(),
         model: None,
         mode: AnswerMode::default(),
     };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    AnswerMode, ContextTruncation, Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role,
-    ToolCallId, ToolCallPreparing, Usage,
+    AnswerMode, ContextTruncation, Message, MessageFile, MessageId, MessageStatus, ModelRetry, Plan, PlanStep,
+    PlanStepId, Role, ToolCallId, ToolCallPreparing, Usage,
 };
 
 use super::{Call, Item, Segment, StepState, item::StoredItems, layout::Layout, segments::segments};
@@ -30,6 +30,8 @@ pub struct Entry {
     pub role: Role,
     /// The text so far.
     pub text: String,
+    /// The files that the user attached.
+    pub files: Vec<MessageFile>,
     /// The items in the text, in the order in which they happened.
     pub items: Vec<Item>,
     /// The plan of the answer, if it has one.
@@ -66,6 +68,7 @@ impl Entry {
             id,
             role: Role::Assistant,
             text: String::new(),
+            files: Vec::new(),
             items: Vec::new(),
             plan: None,
             mode: AnswerMode::React,
@@ -96,6 +99,7 @@ impl Entry {
             id: message.id,
             role: message.role,
             text: message.content,
+            files: message.files,
             items: stored.items(held),
             plan: message.plan.map(Arc::new),
             mode: message.mode,
@@ -202,11 +206,11 @@ impl Entry {
 
     /// Returns `true` if only the text differs from another state of the same message.
     pub(crate) fn differs_only_in_text(&self, other: &Self) -> bool {
-        let Self { id, role, text: _, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
+        let Self { id, role, text: _, files, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
         let Self { siblings, usage, at_ms, author, told, activity, epoch, .. } = self;
         // Fields that change rarely are compared last. Items are shared, so equal ones usually have the same address.
         (status, activity, items, plan) == (&other.status, &other.activity, &other.items, &other.plan)
-            && (id, role, mode, epoch) == (&other.id, &other.role, &other.mode, &other.epoch)
+            && (id, role, mode, epoch, files) == (&other.id, &other.role, &other.mode, &other.epoch, &other.files)
             && (error, error_code, stop_reason) == (&other.error, &other.error_code, &other.stop_reason)
             && (siblings, usage, at_ms, author, told)
                 == (&other.siblings, &other.usage, &other.at_ms, &other.author, &other.told)

@@ -55,7 +55,11 @@ fn set_activity(transcript: &mut Transcript, activity: Option<Activity>) {
 fn message_start(transcript: &mut Transcript, start: MessageStart) {
     if is_news(transcript, &start) {
         transcript.truncate_after(start.parent_id);
-        let user = Entry { siblings: start.user_siblings, ..Entry::user(start.user_message_id, start.content) };
+        let user = Entry {
+            siblings: start.user_siblings,
+            files: start.files,
+            ..Entry::user(start.user_message_id, start.content)
+        };
         let (siblings, author) = (start.assistant_siblings, start.provider.zip(start.model));
         let assistant = Entry { siblings, author, ..Entry::assistant(start.assistant_message_id) };
         transcript.entries.extend([user, assistant].map(Arc::new));

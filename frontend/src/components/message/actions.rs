@@ -13,6 +13,7 @@ use crate::{
     components::{
         composer::{focus_composer, leave_button},
         copy, explanation,
+        file_viewer::{FileView, ViewedFiles},
         shown::{Played, Used, read},
         usage_sheet::UsageOf,
     },
@@ -40,6 +41,7 @@ impl MessageState {
             "fold" => self.is_unfolded.set(open),
             "copy-answer" => self.copy(Copied::Answer),
             "copy-link" => self.copy(Copied::Link),
+            "view-file" => self.view_file(&key),
             action => {
                 if let Some(session) = self.shown.session {
                     self.act(session, action);
@@ -65,6 +67,12 @@ impl MessageState {
     fn toggle_step(&self, step: &str, open: bool) {
         let Ok(step) = step.parse().map(PlanStepId) else { return };
         self.toggles.update(|toggles| toggles.set_step(self.shown.expand_all.get_untracked(), step, open));
+    }
+
+    fn view_file(&self, at: &str) {
+        let (Ok(at), Some(FileView(view))) = (at.parse(), self.file_view) else { return };
+        let files = untrack(|| read(self.shown.entry, |entry| entry.files.clone()));
+        view.set(Some(ViewedFiles { files, at }));
     }
 
     fn copy(&self, copied: Copied) {
@@ -105,8 +113,9 @@ impl MessageState {
             "explain" => explanation::ask(session, id, self.explanation, self.text),
             "play-again" => self.play(),
             "edit" => {
-                let text = untrack(|| read(self.shown.entry, |entry| entry.text.clone()));
-                session.begin_edit(Some(Edited { id, text, is_changed: false }));
+                let (text, files) =
+                    untrack(|| read(self.shown.entry, |entry| (entry.text.clone(), entry.files.clone())));
+                session.begin_edit(Some(Edited { id, text, files, is_changed: false }));
             }
             _ => {}
         }

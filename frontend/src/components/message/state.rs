@@ -8,6 +8,7 @@ use tallybook_protocol::MessageId;
 use crate::{
     components::{
         explanation::Explanation,
+        file_viewer::FileView,
         shown::{Played, Shown, Used},
     },
     language::{Language, use_language},
@@ -24,6 +25,7 @@ pub(super) struct MessageState {
     pub(super) text: Language,
     pub(super) models: Option<Models>,
     pub(super) played: Option<Played>,
+    pub(super) file_view: Option<FileView>,
     pub(super) used: Option<Used>,
     pub(super) toggles: RwSignal<Toggles>,
     pub(super) opened_groups: RwSignal<BTreeSet<ItemKey>>,
@@ -41,6 +43,7 @@ impl MessageState {
             text: use_language(),
             models: use_context(),
             played: use_context(),
+            file_view: use_context(),
             used: use_context(),
             toggles: RwSignal::default(),
             opened_groups: RwSignal::default(),

@@ -8,6 +8,7 @@ use super::{
     super::{
         connection::{Connection, Refetch, RefetchReason, Scope, Stop},
         effect::{Effect, Request},
+        files::{AttachedFile, joined_files},
         queue::Queue,
         shown::{Edited, Place},
         state::{EarlierMessages, State, joined},
@@ -36,7 +37,15 @@ impl State {
     }
 
     /// Restores what was kept when the page was last here, except for the draft.
-    pub(crate) fn restore_kept(&mut self, queue: Queue, plans_first: bool, edit: Option<KeptEdit>, sent: Option<Sent>) {
+    pub(crate) fn restore_kept(
+        &mut self,
+        files: Vec<AttachedFile>,
+        queue: Queue,
+        plans_first: bool,
+        edit: Option<KeptEdit>,
+        sent: Option<Sent>,
+    ) {
+        self.files = files.into_iter().map(|file| file.after_reload(self.text)).collect();
         self.failed = sent;
         self.edited = edit.map(Edited::from);
         self.plans_first = plans_first;
@@ -217,10 +226,12 @@ impl State {
         let unstored = self.unstored.take().filter(|_| !self.queue.is_sending);
         self.queue_into_draft();
         if let Some(unstored) = unstored {
-            self.draft = joined(&unstored, &self.draft);
+            self.draft = joined(&unstored.content, &self.draft);
+            self.files = joined_files(unstored.files, &self.files);
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
+            self.files = joined_files(edited.files, &self.files);
         }
         (self.notice, self.failed, self.awaiting_start) = (None, None, false);
         (self.is_refetch_due, self.refetch_scope) = (false, Scope::Newest);
@@ -235,10 +246,14 @@ impl State {
         }
     }
 
-    /// Adds the text that is kept for the new chat to the field of a conversation that is gone.
-    pub(super) fn adopt(&mut self, draft: &str) {
-        if matches!(self.place, Place::Deleted | Place::Missing) && draft != self.draft {
+    /// Adds the text and files that are kept for the new chat to the field of a conversation that is gone.
+    pub(super) fn adopt(&mut self, draft: &str, files: Vec<AttachedFile>) {
+        if !matches!(self.place, Place::Deleted | Place::Missing) {
+            return;
+        }
+        if draft != self.draft {
             self.draft = joined(draft, &self.draft);
         }
+        self.files = joined_files(files.iter().filter_map(AttachedFile::ready).cloned().collect(), &self.files);
     }
 }

@@ -3,68 +3,78 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{AnswerMode, MessageId, NewMessage};
+use tallybook_protocol::{AnswerMode, MessageFile, MessageId};
 use uuid::Uuid;
 
 use super::super::{
     connection::{Connection, Scope, Starting},
     effect::{Effect, Request},
+    files::{AttachedFile, joined_files},
     input::Creation,
     queue::{MAX_QUEUED, Queue, Queued},
     shown::{Phase, Place},
     state::{State, joined},
     storage::Elsewhere,
-    unsent::Sent,
+    unsent::{Sent, UnsentMessage},
 };
 use crate::{api::ApiError, transcript::Entry};
 
 /// Sending a message.
 impl State {
-    /// Sends the text of the message field, or queues it while an answer is being written. If neither is possible, the
-    /// text stays in the field.
+    /// Sends the text and files of the message field, or queues them while an answer is being written. If neither is
+    /// possible, they stay in the field.
     pub(super) fn send_draft(&mut self, id: String, out: &mut Vec<Effect>) {
-        let draft = std::mem::take(&mut self.draft);
+        let Some(files) = self.files_to_send(&id) else { return };
+        let (draft, attached) = (std::mem::take(&mut self.draft), std::mem::take(&mut self.files));
         let is_taken = match self.phase() {
-            Phase::Idle => self.post(&draft, None, id, out),
-            _ => self.enqueue(&draft, id),
+            Phase::Idle => self.post(&draft, files, None, id, out),
+            _ => self.enqueue(&draft, files, id),
         };
         if !is_taken {
-            self.draft = draft;
+            (self.draft, self.files) = (draft, attached);
         }
     }
 
-    /// Sends a text as a message, or as another version of `edit_of`. Returns `false` if that is not possible: while a
-    /// turn runs, if the text is blank, or if this place accepts no messages.
+    /// Sends a text and files as a message, or as another version of `edit_of`. Returns `false` if that is not possible:
+    /// while a turn runs, if there is neither text nor a file, or if this place accepts no messages.
     pub(super) fn post(
         &mut self,
         content: &str,
+        files: Vec<MessageFile>,
         edit_of: Option<MessageId>,
         id: String,
         out: &mut Vec<Effect>,
     ) -> bool {
         let content = content.trim();
-        if content.is_empty() || self.phase() != Phase::Idle || !self.takes_messages() {
+        if (content.is_empty() && files.is_empty()) || self.phase() != Phase::Idle || !self.takes_messages() {
             return false;
         }
         if edit_of.is_some() {
             self.edited = None;
         }
         self.queue.hold_back();
-        let message = self.new_message(content, edit_of, id);
+        let message = self.new_message(content, files, edit_of, id);
         self.post_message(message, out);
         true
     }
 
-    /// Returns the message to send. If the last message with this content failed, it is the same one, so that the
+    /// Returns the message to send. If the last message with this content and these files failed, it is the same one, so that the
     /// server stores it only once. A new message takes the model and mode that were chosen for it.
-    fn new_message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
+    fn new_message(
+        &mut self,
+        content: &str,
+        files: Vec<MessageFile>,
+        edit_of: Option<MessageId>,
+        id: String,
+    ) -> UnsentMessage {
         let failed = self.failed.as_ref().map(|failed| &failed.message);
-        let same = failed.filter(|failed| failed.content == content && failed.edit_of == edit_of);
-        let message = same.cloned().unwrap_or_else(|| NewMessage {
+        let same = failed.filter(|failed| failed.says(content, &files) && failed.edit_of == edit_of);
+        let message = same.cloned().unwrap_or_else(|| UnsentMessage {
             content: content.to_owned(),
+            files,
             client_message_id: Some(id),
             edit_of,
-            ..NewMessage::default()
+            ..UnsentMessage::default()
         });
         let (model, mode) = match edit_of {
             None => (self.next_model.take(), self.take_mode()),
@@ -72,13 +82,13 @@ impl State {
             Some(id) if self.transcript.is_planned(id) => (None, AnswerMode::Plan),
             Some(_) => (None, AnswerMode::React),
         };
-        NewMessage { model, mode, ..message }
+        UnsentMessage { model, mode, ..message }
     }
 
-    fn post_message(&mut self, message: NewMessage, out: &mut Vec<Effect>) {
+    fn post_message(&mut self, message: UnsentMessage, out: &mut Vec<Effect>) {
         self.awaiting_start = true;
         self.notice = None;
-        self.unstored = Some(message.content.clone());
+        self.unstored = Some(message.clone());
         self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
         match (&self.place, &self.connection) {
             (Place::Open(uuid), Connection::Idle | Connection::Refetching(_)) => self.deliver(*uuid, message, out),
@@ -90,7 +100,7 @@ impl State {
         }
     }
 
-    fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {
+    fn deliver(&mut self, uuid: Uuid, message: UnsentMessage, out: &mut Vec<Effect>) {
         self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
         let cut = message.edit_of.map(|id| self.transcript.split_off(id)).unwrap_or_default();
         if !cut.is_empty() {
@@ -130,7 +140,7 @@ impl State {
     pub(super) fn on_created(
         &mut self,
         created: Result<Creation, ApiError>,
-        message: NewMessage,
+        message: UnsentMessage,
         out: &mut Vec<Effect>,
     ) {
         match created {
@@ -175,7 +185,7 @@ impl State {
     }
 
     /// Puts a message that could not be sent back into its field, before anything that was typed since.
-    fn on_refused(&mut self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
+    fn on_refused(&mut self, message: UnsentMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
         let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
         self.failed = Some(Sent { message: message.clone(), last });
         let was_queued = self.queue.is_sending;
@@ -208,12 +218,12 @@ impl State {
     /// same.
     pub(super) fn drop_stored_message(&mut self) {
         let Some(Sent { message: failed, last }) = &self.failed else { return };
-        let is_newer = |entry: &Entry| Some(entry.id) > *last && entry.text == failed.content;
+        let is_newer = |entry: &Entry| Some(entry.id) > *last && failed.says(&entry.text, &entry.files);
         if !self.transcript.last_asked().is_some_and(is_newer) {
             return;
         }
         let (edit_of, client_message_id) = (failed.edit_of, failed.client_message_id.clone());
-        let (model, mode) = (failed.model.clone(), failed.mode);
+        let (model, mode, files) = (failed.model.clone(), failed.mode, failed.files.clone());
         self.failed = None;
         self.notice = None;
         if client_message_id.is_some_and(|id| self.queue.remove(&id).is_some()) {
@@ -222,6 +232,9 @@ impl State {
             self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
         } else {
             self.drop_stored_draft();
+            let is_stored =
+                |file: &AttachedFile| file.ready().is_some_and(|file| files.iter().any(|stored| stored.id == file.id));
+            self.files.retain(|file| !is_stored(file));
             // Model and mode were chosen for that message only.
             self.next_model = self.next_model.take().filter(|next| Some(next) != model.as_ref());
             self.plans_first &= mode != AnswerMode::Plan;
@@ -238,6 +251,22 @@ impl State {
         }
     }
 
+    /// Removes a file from the question that is being edited.
+    pub(super) fn remove_edited_file(&mut self, id: Uuid) {
+        if let Some(edited) = &mut self.edited {
+            edited.is_changed |= edited.files.iter().any(|file| file.id == id);
+            edited.files.retain(|file| file.id != id);
+        }
+    }
+
+    /// Returns the files of another version of a question: those that the edit kept, or all of them.
+    pub(super) fn edited_files(&self, id: MessageId) -> Vec<MessageFile> {
+        match &self.edited {
+            Some(edited) if edited.id == id => edited.files.clone(),
+            _ => self.transcript.find(id).map(|entry| entry.files.clone()).unwrap_or_default(),
+        }
+    }
+
     /// Moves an edited text to the message field if its question is no longer shown, because another branch is.
     pub(super) fn rescue_edit(&mut self) {
         let Some(edited) = &self.edited else { return };
@@ -250,6 +279,7 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
+            self.files = joined_files(edited.files, &self.files);
             self.notice = Some(self.text.edit_moved().to_owned());
         }
     }
@@ -271,9 +301,9 @@ impl State {
     }
 
     /// Adds a message to the queue. Returns `false` if that is not possible.
-    fn enqueue(&mut self, content: &str, id: String) -> bool {
+    fn enqueue(&mut self, content: &str, files: Vec<MessageFile>, id: String) -> bool {
         let content = content.trim();
-        if content.is_empty() || !self.takes_messages() {
+        if (content.is_empty() && files.is_empty()) || !self.takes_messages() {
             return false;
         }
         if self.queue.messages.len() >= MAX_QUEUED {
@@ -285,7 +315,7 @@ impl State {
             // The failure concerned messages that are no longer queued.
             self.queue.waits = false;
         }
-        self.queue.messages.push(Queued { id, text, model, mode });
+        self.queue.messages.push(Queued { id, text, files, model, mode });
         true
     }
 
@@ -312,8 +342,9 @@ impl State {
         self.queue.edited_text = None;
         let (Some(id), text) = (self.queue.edited.take(), text.trim()) else { return };
         let queued = self.queue.messages.iter_mut().find(|queued| queued.id == id);
-        if let Some(queued) = queued.filter(|queued| !text.is_empty() && queued.text != text) {
-            *queued = Queued { id: new_id, text: text.to_owned(), model: queued.model.take(), mode: queued.mode };
+        let is_message = |queued: &Queued| !text.is_empty() || !queued.files.is_empty();
+        if let Some(queued) = queued.filter(|queued| is_message(queued) && queued.text != text) {
+            (queued.id, queued.text) = (new_id, text.to_owned());
         }
     }
 
@@ -347,12 +378,14 @@ impl State {
     /// Moves the queue to the draft, because the conversation is gone.
     pub(super) fn queue_into_draft(&mut self) {
         let Queue { messages, edited, edited_text, .. } = std::mem::take(&mut self.queue);
-        let text = |queued: Queued| match &edited_text {
+        let text = |queued: &Queued| match &edited_text {
             Some(text) if edited.as_ref() == Some(&queued.id) => text.clone(),
-            _ => queued.text,
+            _ => queued.text.clone(),
         };
-        let texts: Vec<_> = messages.into_iter().map(text).collect();
+        let texts: Vec<_> = messages.iter().map(text).filter(|text| !text.is_empty()).collect();
         self.draft = joined(&texts.join("\n"), &self.draft);
+        let files = messages.into_iter().flat_map(|queued| queued.files).collect();
+        self.files = joined_files(files, &self.files);
     }
 
     /// Adopts a change that another tab made to the unsent texts, unless the same text is being sent or edited here.
@@ -360,7 +393,12 @@ impl State {
         match change {
             Elsewhere::Draft(text) if self.unstored.is_none() => self.draft = text,
             Elsewhere::Queue(queue) if self.queue.edited.is_none() => self.adopt_queue(queue),
-            Elsewhere::Draft(_) | Elsewhere::Queue(_) => {}
+            Elsewhere::Files(files)
+                if self.unstored.is_none() && !self.files.iter().any(AttachedFile::is_uploading) =>
+            {
+                self.files = files.into_iter().filter(|file| file.ready().is_some()).collect();
+            }
+            Elsewhere::Draft(_) | Elsewhere::Files(_) | Elsewhere::Queue(_) => {}
         }
     }
 

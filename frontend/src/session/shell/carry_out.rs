@@ -66,7 +66,12 @@ impl Session {
             Effect::DrawSoon => self.drawing.draw_soon(),
             Effect::ReportCreated(uuid) => self.callbacks.on_created.run(uuid),
             Effect::OpenNewChat => self.callbacks.open_new_chat.run(()),
-            Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
+            Effect::AdoptDraft => {
+                let (draft, files) = kept_draft(None);
+                self.feed(Input::Adopted(draft, files));
+            }
+            Effect::Upload(key) => self.start_upload(key),
+            Effect::ForgetFile(key) => self.forget_file(&key),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
                 self.spawn(focus_version(wanted, step));
@@ -88,9 +93,10 @@ impl Session {
             return self.feed(Input::Response(ticket, Response::Tick));
         }
         let failure = unreachable(&request);
-        match requests::perform(self, ticket, request).await {
-            Ok(performed) => performed.await,
-            Err(_) => self.feed(Input::Response(ticket, failure)),
+        let perform = async || requests::perform(self, ticket, request.clone()).await.ok();
+        match browser::load_chunk(perform, || true).await {
+            Some(performed) => performed.await,
+            None => self.feed(Input::Response(ticket, failure)),
         }
     }
 

@@ -7,7 +7,7 @@ use leptos::{
     task::spawn_local,
     wasm_split::{SplitLoaderError, wasm_split},
 };
-use tallybook_protocol::{Conversation, NewMessage};
+use tallybook_protocol::Conversation;
 use uuid::Uuid;
 
 use super::{
@@ -17,6 +17,7 @@ use super::{
         input::{Creation, Input, Response},
         state::State,
         storage::forget_sent,
+        unsent::UnsentMessage,
     },
     Session,
 };
@@ -42,7 +43,7 @@ impl Session {
         match request {
             Request::Create(message) => self.create(ticket, message).await,
             Request::Send(uuid, message) => {
-                let sent = api::send_message(uuid, &message).await;
+                let sent = api::send_message(uuid, &message.to_request()).await;
                 if sent.is_ok() && self.is_gone() {
                     return forget_sent(Some(uuid), &message);
                 }
@@ -75,7 +76,7 @@ impl Session {
 
     /// Creates a conversation, sends its first message and subscribes to the answer. If the server refuses the message,
     /// the conversation is deleted again.
-    async fn create(self, ticket: Ticket, message: NewMessage) {
+    async fn create(self, ticket: Ticket, message: UnsentMessage) {
         let respond = |created| self.feed(Input::Response(ticket, Response::Created(created)));
         let off = self.tools.chosen_for_new_chat();
         let created = match api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await {
@@ -86,7 +87,7 @@ impl Session {
             let _ = api::delete_conversation(created.uuid).await;
             return respond(Ok(Creation::Stopped));
         }
-        let sent = api::send_message(created.uuid, &message).await;
+        let sent = api::send_message(created.uuid, &message.to_request()).await;
         if let Err(error @ ApiError::Refused { .. }) = sent {
             // If the deletion fails, the list shows an empty conversation.
             let _ = api::delete_conversation(created.uuid).await;

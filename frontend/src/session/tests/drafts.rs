@@ -13,7 +13,12 @@ fn stored(turns: &[(i64, &str)]) -> Response {
 /// Starts editing the question of this turn, and types `text`.
 fn editing(told: &mut TestPage, turn: i64, text: &str) {
     let id = MessageId(turn * 10);
-    told.act(Action::BeginEdit(Some(Edited { id, text: "as it was".to_owned(), is_changed: false })));
+    told.act(Action::BeginEdit(Some(Edited {
+        id,
+        text: "as it was".to_owned(),
+        files: Vec::new(),
+        is_changed: false,
+    })));
     told.act(Action::WriteEdit(text.to_owned()));
 }
 
@@ -100,7 +105,7 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
     assert_eq!(deleted.state.draft, "Better");
 
     let mut unchanged = TestPage::open("Q1");
-    let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), is_changed: false };
+    let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), files: Vec::new(), is_changed: false };
     unchanged.act(Action::BeginEdit(Some(edited)));
     branch(&mut unchanged);
     assert_eq!((unchanged.state.draft.as_str(), unchanged.state.edited.as_ref()), ("", None));

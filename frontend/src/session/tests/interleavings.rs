@@ -112,7 +112,7 @@ proptest! {
             server.make();
             for turn in 0..turns {
                 let content = format!("Question {turn}");
-                server.send(&tallybook_protocol::NewMessage { content, ..Default::default() }).unwrap();
+                server.send(&UnsentMessage { content, ..Default::default() }).unwrap();
                 server.write();
                 server.end(Complete).unwrap();
             }

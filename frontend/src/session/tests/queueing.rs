@@ -21,7 +21,7 @@ fn waiting(told: &TestPage) -> Vec<&str> {
     told.state.queue.messages.iter().map(|queued| queued.text.as_str()).collect()
 }
 
-fn sent(told: &TestPage) -> Option<NewMessage> {
+fn sent(told: &TestPage) -> Option<UnsentMessage> {
     match told.waits_for().1 {
         Request::Send(HERE, message) => Some(message),
         _ => None,

@@ -3,10 +3,10 @@
 
 use tallybook_protocol::{
     CallDecision, ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId,
-    MessageStart, MessageStatus, NewMessage, Role, Snapshot, ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
+    MessageStart, MessageStatus, Role, Snapshot, ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
 };
 
-use super::{ApiError, HERE, conversation, refused, waiting_call};
+use super::{ApiError, HERE, UnsentMessage, conversation, refused, waiting_call};
 
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
@@ -114,7 +114,7 @@ impl Server {
     }
 
     /// Stores a message and starts a turn. A message with a known client ID is not stored again.
-    pub(super) fn send(&mut self, new: &NewMessage) -> Result<(), ApiError> {
+    pub(super) fn send(&mut self, new: &UnsentMessage) -> Result<(), ApiError> {
         let is_same = |stored: &&Stored| stored.client_id.is_some() && stored.client_id == new.client_message_id;
         if let Some(known) = self.messages.iter().find(is_same).filter(|_| self.exists) {
             let runs = self.active.and_then(|id| self.find(id)).is_some_and(|answer| answer.parent == Some(known.id));

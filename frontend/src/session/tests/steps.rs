@@ -13,7 +13,11 @@ fn a_message_sent_while_a_conversation_loads_is_delivered_after_the_load() {
     assert!(matches!(here.waits_for().1, Request::Load(HERE, Window { limit: Some(50), .. })));
     here.send("For here");
     assert_eq!(here.state.phase(), Phase::Sending);
-    assert_eq!(here.state.unstored.as_deref(), Some("For here"), "it is shown at once");
+    assert_eq!(
+        here.state.unstored.as_ref().map(|message| message.content.as_str()),
+        Some("For here"),
+        "it is shown at once"
+    );
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     assert_eq!(message.content, "For here");
@@ -326,7 +330,7 @@ fn the_draft_of_a_deleted_conversation_moves_to_a_new_chat() {
         assert_eq!(here.state.place, Place::Deleted);
         assert!(here.done.contains(&Effect::AdoptDraft));
         assert_eq!(here.done.contains(&Effect::OpenNewChat), by_us, "a new chat opens only if this page deleted it");
-        here.tell(Input::Adopted("Begun before".to_owned()));
+        here.tell(Input::Adopted("Begun before".to_owned(), Vec::new()));
         assert_eq!((here.state.uuid(), here.state.unsent()), (None, "Begun before\nHalf a thought".to_owned()));
         assert_eq!(here.texts(), ["Q1", "A1"]);
         let done = here.done.len();

@@ -85,7 +85,7 @@ impl World {
                 }
                 Effect::Draw => self.screen.draw(&self.page.state.transcript),
                 Effect::DrawSoon => self.screen.draw_soon(),
-                Effect::AdoptDraft => self.tell(Input::Adopted(String::new())),
+                Effect::AdoptDraft => self.tell(Input::Adopted(String::new(), Vec::new())),
                 _ => {}
             }
         }
@@ -96,7 +96,7 @@ impl World {
     fn check(&self) {
         let state = &self.page.state;
         let edited = state.edited.as_ref().map(|edited| edited.text.as_str()).unwrap_or_default();
-        let unstored = state.unstored.as_deref().unwrap_or_default();
+        let unstored = state.unstored.as_ref().map_or("", |message| &message.content);
         for typed in &self.typed {
             let is_stored = self.server.messages.iter().any(|message| message.text.contains(typed));
             let queued = state.queue.messages.iter().map(|queued| queued.text.as_str());
@@ -259,7 +259,12 @@ impl World {
                 let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
                 let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
                 let text = self.page.state.transcript.find(id).map(|entry| entry.text.clone()).unwrap_or_default();
-                self.tell(Input::User(Action::BeginEdit(Some(Edited { id, text, is_changed: false }))));
+                self.tell(Input::User(Action::BeginEdit(Some(Edited {
+                    id,
+                    text,
+                    files: Vec::new(),
+                    is_changed: false,
+                }))));
             }
             Happening::WriteEdit => {
                 let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
@@ -267,7 +272,7 @@ impl World {
                 self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
             }
             Happening::Edit => {
-                if let Some(Edited { id, text, is_changed: true }) = self.page.state.edited.clone() {
+                if let Some(Edited { id, text, is_changed: true, .. }) = self.page.state.edited.clone() {
                     self.tell(Input::User(Action::Edit(id, text.clone(), text)));
                 }
             }
@@ -300,7 +305,7 @@ impl World {
                 None => self.server.continue_turn(),
             },
             _ => {
-                let new = tallybook_protocol::NewMessage { content: "Elsewhere".to_owned(), ..Default::default() };
+                let new = UnsentMessage { content: "Elsewhere".to_owned(), ..Default::default() };
                 if self.server.exists { self.server.send(&new) } else { Ok(()) }
             }
         };

@@ -1,0 +1,179 @@
+// Tests that people can attach files: choose, paste and drop them, see them in messages, and open them.
+
+import type { Page } from "@playwright/test";
+import { ChatPage, alive } from "../kit/chat.ts";
+import { japanesePdf, sidewaysPhoto, textFile, type TestFile } from "../kit/files.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+async function attach(page: Page, ...files: TestFile[]): Promise<void> {
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByTestId("attach").click();
+  await (await chosen).setFiles(files);
+}
+
+/** Pastes or drops files on the message field, as another program would. */
+async function transfer(page: Page, kind: "paste" | "drop", ...files: TestFile[]): Promise<void> {
+  const data = await page.evaluateHandle(
+    (files) => {
+      const data = new DataTransfer();
+      for (const { name, mimeType, content } of files) {
+        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+        data.items.add(new File([bytes], name, { type: mimeType }));
+      }
+      return data;
+    },
+    files.map(({ name, mimeType, buffer }) => ({ name, mimeType, content: buffer.toString("base64") })),
+  );
+  if (kind === "drop") {
+    await page.getByTestId("composer").dispatchEvent("drop", { dataTransfer: data });
+  } else {
+    await page
+      .getByTestId("composer")
+      .evaluate((field, data) => field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })), data);
+  }
+}
+
+const chips = (page: Page) => page.getByTestId("attachment");
+const ready = (page: Page) => page.locator('[data-testid="attachment"][data-state="ready"]');
+const shown = (page: Page) => page.getByTestId("message-file");
+
+test("a photo and a long document are attached, answered, reloaded and opened", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, sidewaysPhoto(), japanesePdf(40));
+  await expect(ready(page)).toHaveCount(2);
+  await expect(chips(page).nth(1)).toContainText("40 pages");
+  model.answer(["A cat and its report."]);
+  await chat.ask("What are these?");
+  await expect(chips(page)).toHaveCount(0);
+  const request = model.lastRequest();
+  expect(request).toContain("data:image/");
+  expect(request).toContain("40ページ目");
+
+  await expect(shown(page)).toHaveCount(2);
+  await page.reload();
+  await alive(page);
+  await expect(shown(page)).toHaveCount(2);
+  const image = shown(page).first().locator("img");
+  await expect(image).toHaveAttribute("alt", "photo.jpg");
+  await expect.poll(() => image.evaluate((image: HTMLImageElement) => image.naturalHeight > image.naturalWidth)).toBe(true);
+  await expect(shown(page).nth(1)).toContainText("pages 1–40 of 40");
+
+  await shown(page).first().click();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer.getByRole("heading")).toHaveText("photo.jpg");
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByTestId("file-text")).toContainText("1ページ目");
+  await viewer.getByTestId("next-page").click();
+  await expect(viewer.getByTestId("file-text")).toContainText("2ページ目");
+  await page.keyboard.press("Escape");
+  await expect(viewer).toBeHidden();
+  await expect(shown(page).first()).toBeFocused();
+});
+
+test("files are pasted and dropped, and a message can consist of them alone", async ({ page, model }) => {
+  await page.goto("/");
+  await alive(page);
+  await transfer(page, "paste", sidewaysPhoto());
+  await transfer(page, "drop", textFile("notes.txt", "The password of the day is heron."));
+  await expect(ready(page)).toHaveCount(2);
+  model.answer(["Seen."]);
+  await page.getByTestId("send").click();
+  await expect(new ChatPage(page).answers).toHaveAttribute("data-status", "complete");
+  expect(model.lastRequest()).toContain("heron");
+});
+
+test("a message waits for its files", async ({ page, model }) => {
+  const held = gate();
+  await page.route("**/api/files?*", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("notes.txt", "Heron."));
+  await page.getByTestId("composer").fill("What does it say?");
+  model.answer(["Heron."]);
+  await page.getByTestId("send").click();
+  await expect(page.getByText("sent as soon as the files are uploaded")).toBeVisible();
+  held.open();
+  await expect(new ChatPage(page).answers).toHaveAttribute("data-status", "complete");
+  expect(model.lastRequest()).toContain("Heron.");
+});
+
+test("a refused file says why, and a failed upload can be retried", async ({ page, tolerated }) => {
+  tolerated.push(/status of 415|Failed to load resource/);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, { name: "program.exe", mimeType: "application/octet-stream", buffer: Buffer.from([0x4d, 0x5a, 0, 0, 1, 2, 3, 0]) });
+  await expect(chips(page)).toHaveAttribute("data-state", "failed");
+  await expect(chips(page)).toContainText(/PDF/);
+  await expect(chips(page).getByTestId("retry-upload")).toHaveCount(0);
+  await chips(page).getByTestId("remove-file").click();
+  await expect(chips(page)).toHaveCount(0);
+  await expect(page.getByTestId("composer")).toBeFocused();
+
+  let tries = 0;
+  await page.route("**/api/files?*", (route) => (tries++ === 0 ? route.abort() : route.continue()));
+  await attach(page, textFile("notes.txt", "Heron."));
+  await expect(chips(page)).toHaveAttribute("data-state", "failed");
+  await page.getByTestId("retry-upload").click();
+  await expect(chips(page)).toHaveAttribute("data-state", "ready");
+});
+
+test("attached files survive a reload of the draft", async ({ page }) => {
+  await page.goto("/");
+  await alive(page);
+  await attach(page, sidewaysPhoto());
+  await expect(ready(page)).toHaveCount(1);
+  await page.reload();
+  await expect(ready(page)).toHaveCount(1);
+  await expect(page.getByTestId("send")).toBeEnabled();
+});
+
+test("an edited message keeps the files that are not removed", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("one.txt", "Heron."), textFile("two.txt", "Stork."));
+  await expect(ready(page)).toHaveCount(2);
+  model.answer(["Two birds."]);
+  await chat.ask("Which birds?");
+  await chat.messages.first().hover();
+  await chat.messages.first().getByTestId("edit").click();
+  await page.getByRole("button", { name: "Remove two.txt" }).click();
+  await page.getByTestId("edit-field").fill("Which bird?");
+  model.answer(["One bird."]);
+  await page.getByTestId("edit-send").click();
+  await expect(chat.answers).toContainText("One bird.");
+  await expect(shown(page)).toHaveCount(1);
+  expect(model.lastRequest()).toContain("Heron.");
+  expect(model.lastRequest()).not.toContain("Stork.");
+});
+
+test("a long pasted text becomes a file if the user wants that", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  const field = page.getByTestId("composer");
+  await field.fill("Summarize this: ");
+  await field.press("End");
+  await field.evaluate((field: HTMLTextAreaElement) => {
+    const text = "A heron stands in the river. ".repeat(200);
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    if (field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))) {
+      document.execCommand("insertText", false, text);
+    }
+  });
+  await page.getByTestId("attach-paste").click();
+  await expect(ready(page)).toHaveCount(1);
+  await expect(field).toHaveValue("Summarize this: ");
+  model.answer(["A heron stands there."]);
+  await chat.ask("Summarize this.");
+  expect(model.lastRequest()).toContain("A heron stands in the river.");
+});

@@ -1,0 +1,81 @@
+//! Uploads the files of the message field. The code of uploads is in the WASM chunk with parts that few visits use, so
+//! that a new chat does not load it before the user attaches a file.
+
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use leptos::{
+    prelude::*,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
+use send_wrapper::SendWrapper;
+use web_sys::File;
+
+use super::{
+    super::{
+        files::AttachedFile,
+        input::{Action, Input},
+    },
+    HeldFile, Session,
+};
+use crate::{
+    api::{self, ApiError},
+    browser,
+    task::spawn,
+};
+
+impl Session {
+    /// Adds files to the message field. Their upload starts at once.
+    pub(crate) fn attach(self, files: Vec<File>) {
+        let hold = |file: File| {
+            let key = browser::random_id();
+            let attached = AttachedFile::new(key.clone(), file.name(), file.size() as i64);
+            let held = HeldFile { content: SendWrapper::new(file), upload: None };
+            self.tasks.update_value(|tasks| {
+                tasks.files.insert(key, held);
+            });
+            attached
+        };
+        let attached = files.into_iter().map(hold).collect();
+        self.act(Action::Attach(attached));
+    }
+
+    /// Uploads a file that the page holds.
+    pub(super) fn start_upload(self, key: String) {
+        let content = self.tasks.with_value(|tasks| tasks.files.get(&key).map(|held| held.content.clone()));
+        let Some(content) = content else { return };
+        let own = key.clone();
+        let uploading = spawn(async move {
+            let uploaded = match upload(self, own.clone(), content).await {
+                Ok(uploading) => uploading.await,
+                Err(_) => return self.feed(Input::Uploaded(own, Box::new(Err(ApiError::Unreachable)))),
+            };
+            self.feed(uploaded);
+        });
+        self.tasks.update_value(|tasks| {
+            if let Some(held) = tasks.files.get_mut(&key) {
+                held.upload = Some(uploading);
+            }
+        });
+    }
+
+    /// Forgets the content of a file, and aborts its upload.
+    pub(super) fn forget_file(self, key: &str) {
+        self.tasks.update_value(|tasks| drop(tasks.files.remove(key)));
+    }
+}
+
+/// Uploads a file, and returns the input that tells the session how that ended.
+#[wasm_split(others, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+fn upload(
+    session: Session,
+    key: String,
+    content: SendWrapper<File>,
+) -> Result<LocalBoxFuture<'static, Input>, SplitLoaderError> {
+    let uploading = async move {
+        let progress_key = key.clone();
+        let on_progress = move |percent| session.feed(Input::UploadProgress(progress_key.clone(), percent));
+        let uploaded = api::upload_file(&content.name(), &content, on_progress).await;
+        Input::Uploaded(key, Box::new(uploaded))
+    };
+    Ok(uploading.boxed_local())
+}
