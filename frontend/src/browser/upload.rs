@@ -40,6 +40,7 @@ pub(crate) async fn upload(
     });
     let progress_listener = Closure::<dyn Fn(ProgressEvent)>::new(move |event: ProgressEvent| {
         let total = event.total().max(1.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped to 0 to 100")]
         on_progress((event.loaded() / total * 100.0).clamp(0.0, 100.0) as u8);
     });
     // Dropped before the closures.

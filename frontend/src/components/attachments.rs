@@ -6,9 +6,9 @@ use web_sys::{File, FilePropertyBag};
 
 use crate::{
     components::{
-        composer::focus_composer,
         each::Each,
         icon::{Draw, Icon},
+        typing::focus_composer,
     },
     format,
     language::{Language, use_language},
@@ -25,7 +25,7 @@ pub(crate) fn Attachments(
     pasted: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let text = use_language();
-    // A file keeps its row while its upload goes on.
+    // A file keeps its row during its upload.
     let keys = memo(move |_| session.files.with(|files| files.iter().map(|file| file.key.clone()).collect::<Vec<_>>()));
     let has_files = memo(move |_| keys.with(|keys| !keys.is_empty()));
     view! {
@@ -55,14 +55,13 @@ fn row(session: Session, key: String, text: Language) -> AnyView {
     };
     let name = file.with_untracked(|file| file.as_ref().map(|file| file.name.clone()).unwrap_or_default());
     let remove_label = text.remove_file_named(&name);
-    let is_failed = memo(move |_| file.with(|file| failure(file.as_ref()).is_some()));
     let can_retry = memo(move |_| file.with(|file| failure(file.as_ref()).is_some_and(|(_, can_retry)| can_retry)));
     view! {
         <li class="file-chip" data-testid="attachment" data-state=move || file.with(|file| state_name(file.as_ref()))>
             {move || file.with(|file| thumbnail(file.as_ref()))}
             <span class="file-words">
                 <span class="file-name" dir="auto">{name}</span>
-                <span class="file-note" class:failure=move || is_failed.get()>
+                <span class="file-note">
                     {move || file.with(|file| note(file.as_ref(), text))}
                 </span>
                 {move || file.with(|file| progress(file.as_ref())).map(|percent| view! {

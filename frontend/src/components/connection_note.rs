@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::composer::focus_composer,
+    components::typing::focus_composer,
     language::use_language,
     reactive::memo,
     session::{Phase, Session},

@@ -12,8 +12,8 @@ use crate::{
     browser,
     components::{
         commands::escapes,
-        composer::{focus_composer, sends},
         file_names::removable_files,
+        typing::{focus_composer, sends},
     },
     in_turn::in_next_frame,
     language::use_language,
@@ -70,7 +70,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
         >
             {move || {
                 let files = files.get();
-                (!files.is_empty()).then(|| removable_files(files, remove))
+                (!files.is_empty()).then(|| removable_files(&files, remove))
             }}
             <div class="composer-field" data-text=move || draft.get()>
                 <textarea

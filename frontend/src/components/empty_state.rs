@@ -5,10 +5,10 @@ use leptos::prelude::*;
 use crate::{
     browser,
     components::{
-        composer::begin_to_write_after_press,
         icon::{Draw, Icon},
         tally_marks::Mark,
         tools_button,
+        typing::begin_to_write_after_press,
     },
     language::use_language,
     offer::{Example, Offer},

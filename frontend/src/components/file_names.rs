@@ -15,7 +15,7 @@ pub(crate) fn file_names(files: &[MessageFile]) -> AnyView {
 }
 
 /// Lists the files of a message, with a button that removes each.
-pub(crate) fn removable_files(files: Vec<MessageFile>, remove: Callback<uuid::Uuid>) -> AnyView {
+pub(crate) fn removable_files(files: &[MessageFile], remove: Callback<uuid::Uuid>) -> AnyView {
     let text = use_language();
     let row = |file: &MessageFile| {
         let id = file.id;

@@ -6,13 +6,13 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        composer::focus_composer,
         conversation_menu::ConversationMenu,
         icon::{Draw, Icon},
         ids::{HEADER_ID, SIDEBAR_ID},
         later::{Other, later},
         model_picker::ModelPicker,
         tools_button::ToolsButton,
+        typing::focus_composer,
         usage_sheet::UsageOf,
     },
     conversation_list::ConversationList,

@@ -57,6 +57,7 @@ pub(crate) mod title_field;
 pub(crate) mod tool_call_details;
 pub(crate) mod tools_button;
 pub(crate) mod tools_panel;
+pub(crate) mod typing;
 pub(crate) mod undo_notes;
 mod usage_rows;
 pub(crate) mod usage_sheet;

@@ -6,10 +6,10 @@ use tallybook_protocol::{AnswerMode, MessageStatus};
 use crate::{
     components::{
         commands::escapes,
-        composer::{focus_composer, sends},
         each::Each,
         file_names::file_names,
         icon::{Draw, Icon},
+        typing::{focus_composer, sends},
     },
     in_turn::in_next_frame,
     language::use_language,

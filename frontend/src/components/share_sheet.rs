@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError},
     browser,
-    components::{composer::focus_composer, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
+    components::{copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top, typing::focus_composer},
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,

@@ -21,12 +21,12 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        composer::focus_composer,
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
         later::{self, Part, later},
         skeleton::Skeleton,
+        typing::focus_composer,
     },
     in_turn::in_next_frame,
     keys::Command,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::{composer::focus_composer, sheet_top::sheet_top, usage_rows::usage_rows},
+    components::{sheet_top::sheet_top, typing::focus_composer, usage_rows::usage_rows},
     language::use_language,
     reactive::effect,
 };

@@ -11,7 +11,6 @@ use crate::{
     components::{
         chat_pane::ChatPane,
         commands::on_command,
-        composer::{begin_to_write, begin_to_write_after_press},
         each::Each,
         header::Header,
         help::{self, HelpSheet},
@@ -24,6 +23,7 @@ use crate::{
         sidebar_foot::Person,
         signed_out::SignedOut,
         switches::Switches,
+        typing::{begin_to_write, begin_to_write_after_press},
     },
     conversation_list::ConversationList,
     feed::Feed,

@@ -9,10 +9,10 @@ use crate::{
     address::{Address, Navigation},
     api, browser,
     components::{
-        composer::begin_to_write_after_press,
         help::{self, HelpSheet},
         sidebar_foot::{choose_language, choose_theme},
         tools_button,
+        typing::begin_to_write_after_press,
     },
     conversation_list::ConversationList,
     palette::{Action, Open, Order, Shown, Situation},

@@ -35,7 +35,7 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::Call(id, call) => state.on_call(id, *call, out),
         Input::News(news) => state.on_news(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
-        Input::Adopted(draft, files) => state.adopt(&draft, files),
+        Input::Adopted(draft, files) => state.adopt(&draft, &files),
         Input::UploadProgress(key, percent) => state.on_upload_progress(&key, percent),
         Input::Uploaded(key, uploaded) => state.on_uploaded(&key, *uploaded, out),
         Input::Elsewhere(change) => state.on_other_tab(change),

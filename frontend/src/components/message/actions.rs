@@ -11,10 +11,10 @@ use super::state::MessageState;
 use crate::{
     browser,
     components::{
-        composer::{focus_composer, leave_button},
         copy, explanation,
         file_viewer::{FileView, ViewedFiles},
         shown::{Played, Used, read},
+        typing::{focus_composer, leave_button},
         usage_sheet::UsageOf,
     },
     goal::element_id,

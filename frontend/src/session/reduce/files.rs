@@ -31,10 +31,10 @@ impl State {
 
     /// Uploads a file again whose upload failed.
     pub(super) fn retry_upload(&mut self, key: &str, out: &mut Vec<Effect>) {
-        if let Some(file) = self.files.iter_mut().find(|file| file.key == key) {
-            if matches!(file.upload, Upload::Failed { can_retry: true, .. }) {
-                file.upload = Upload::Waiting;
-            }
+        if let Some(file) = self.files.iter_mut().find(|file| file.key == key)
+            && matches!(file.upload, Upload::Failed { can_retry: true, .. })
+        {
+            file.upload = Upload::Waiting;
         }
         self.upload_next(out);
     }
@@ -72,7 +72,7 @@ impl State {
     }
 
     /// Returns the files to send with the message field. While a file is not uploaded, returns `None`: the message with
-    /// the ID `id` is sent when all are, or the user is told about the file that failed.
+    /// the ID `id` is sent when all are, or a notice names what to do.
     pub(super) fn files_to_send(&mut self, id: &str) -> Option<Vec<MessageFile>> {
         if self.files.iter().any(AttachedFile::is_uploading) {
             self.send_after_uploads = Some(id.to_owned());

@@ -247,7 +247,7 @@ impl State {
     }
 
     /// Adds the text and files that are kept for the new chat to the field of a conversation that is gone.
-    pub(super) fn adopt(&mut self, draft: &str, files: Vec<AttachedFile>) {
+    pub(super) fn adopt(&mut self, draft: &str, files: &[AttachedFile]) {
         if !matches!(self.place, Place::Deleted | Place::Missing) {
             return;
         }

@@ -70,7 +70,7 @@ impl Session {
                 let (draft, files) = kept_draft(None);
                 self.feed(Input::Adopted(draft, files));
             }
-            Effect::Upload(key) => self.start_upload(key),
+            Effect::Upload(key) => self.start_upload(&key),
             Effect::ForgetFile(key) => self.forget_file(&key),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {

@@ -27,6 +27,7 @@ impl Session {
     pub(crate) fn attach(self, files: Vec<File>) {
         let hold = |file: File| {
             let key = browser::random_id();
+            #[expect(clippy::cast_possible_truncation, reason = "sizes of files are whole and fit")]
             let attached = AttachedFile::new(key.clone(), file.name(), file.size() as i64);
             let held = HeldFile { content: SendWrapper::new(file), upload: None };
             self.tasks.update_value(|tasks| {
@@ -39,10 +40,10 @@ impl Session {
     }
 
     /// Uploads a file that the page holds.
-    pub(super) fn start_upload(self, key: String) {
-        let content = self.tasks.with_value(|tasks| tasks.files.get(&key).map(|held| held.content.clone()));
+    pub(super) fn start_upload(self, key: &str) {
+        let content = self.tasks.with_value(|tasks| tasks.files.get(key).map(|held| held.content.clone()));
         let Some(content) = content else { return };
-        let own = key.clone();
+        let own = key.to_owned();
         let uploading = spawn(async move {
             let uploaded = match upload(self, own.clone(), content).await {
                 Ok(uploading) => uploading.await,
@@ -51,7 +52,7 @@ impl Session {
             self.feed(uploaded);
         });
         self.tasks.update_value(|tasks| {
-            if let Some(held) = tasks.files.get_mut(&key) {
+            if let Some(held) = tasks.files.get_mut(key) {
                 held.upload = Some(uploading);
             }
         });
