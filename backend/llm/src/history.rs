@@ -12,7 +12,7 @@ use tallybook_protocol::{ModelInfo, json_depth};
 use super::{
     call_ids::CallIds,
     limits::{MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
-    request::{AssistantBlock, ImagePart, ModelMessage, ToolResult, UserPart},
+    request::{AssistantBlock, ImagePart, ModelMessage, STORED_FILE_NOTE, ToolResult, UserPart},
 };
 
 /// Text that replaces an empty user message.
@@ -115,6 +115,7 @@ fn push_user<'a>(entries: &mut Vec<Entry<'a>>, parts: &'a [UserPart]) {
     let parts = parts.iter().filter_map(|part| match part {
         UserPart::Text(text) => (!text.trim().is_empty()).then_some(Part::Text(text)),
         UserPart::Image(image) => Some(Part::Image(image)),
+        UserPart::StoredFile(_) => Some(Part::Text(STORED_FILE_NOTE)),
     });
     let mut parts: Vec<Part<'a>> = parts.collect();
     if parts.is_empty() {

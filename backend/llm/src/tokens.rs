@@ -3,7 +3,7 @@
 
 use tallybook_tools::ToolSpec;
 
-use super::request::{AssistantBlock, ImagePart, ModelMessage, ModelRequest, UserPart};
+use super::request::{AssistantBlock, ImagePart, ModelMessage, ModelRequest, STORED_FILE_NOTE, UserPart};
 
 /// Overhead of a message, a call or a result in addition to its text, in tokens: role marks, IDs, field names.
 const OVERHEAD_TOKENS: usize = 8;
@@ -61,6 +61,7 @@ fn of_user_part(part: &UserPart) -> usize {
     match part {
         UserPart::Text(text) => of_text(text),
         UserPart::Image(image) => of_image(image),
+        UserPart::StoredFile(_) => of_text(STORED_FILE_NOTE),
     }
 }
 

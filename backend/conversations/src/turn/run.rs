@@ -162,6 +162,7 @@ impl Turn {
             + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
         let mut context_builder = ContextBuilder {
             context,
+            user: self.user,
             conversation_id: self.conversation_id,
             rows: self.rows,
             model: &self.model,

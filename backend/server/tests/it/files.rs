@@ -14,7 +14,7 @@ use crate::{
     support::{Engine, EventReader, Provider, TestApp, eventually, execute, on_every_engine, rows},
 };
 
-const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
+pub(crate) const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
 const WORD: &[u8] = include_bytes!("../../../documents/tests/fixtures/word.docx");
 
 async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Response {
@@ -24,7 +24,7 @@ async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) ->
 }
 
 /// Uploads a file and returns it.
-async fn uploaded(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Value {
+pub(crate) async fn uploaded(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Value {
     let response = upload(app, name, content).await;
     let (status, file) = (response.status(), response.json::<Value>().await.unwrap());
     assert_eq!(status, StatusCode::CREATED, "{file}");
@@ -53,16 +53,21 @@ async fn assert_problem(response: Response, status: u16, kind: &str) -> String {
     problem["detail"].as_str().unwrap().to_owned()
 }
 
-fn entry(name: &str, settings: ModelSettings, vision: bool) -> ModelEntry {
+pub(crate) fn entry(name: &str, settings: ModelSettings, vision: bool) -> ModelEntry {
     let choice = ModelChoice::Provider(settings);
     ModelEntry { name: name.to_owned(), choice, prices: None, vision, origin: Origin::Environment }
 }
 
-/// Returns the image parts of a request's last message, in either wire format.
-fn images_in(body: &Value) -> Vec<Value> {
+/// Returns the image parts of a request in either wire format, without the marks of caches.
+pub(crate) fn images_in(body: &Value) -> Vec<Value> {
     let messages = body["messages"].as_array().unwrap();
     let parts = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
-    parts.filter(|part| part["type"] == "image" || part["type"] == "image_url").cloned().collect()
+    let images = parts.filter(|part| part["type"] == "image" || part["type"] == "image_url").cloned();
+    let without_mark = |mut image: Value| {
+        image.as_object_mut().unwrap().remove("cache_control");
+        image
+    };
+    images.map(without_mark).collect()
 }
 
 on_every_engine! {
@@ -164,13 +169,7 @@ on_every_engine! {
             let requests = model.requests();
             let (first, second) = (images_in(&requests[0].body), images_in(&requests[1].body));
             assert_eq!(first.len(), 1, "{}", requests[0].body);
-            let without_marks = |mut images: Vec<Value>| {
-                for image in &mut images {
-                    image.as_object_mut().unwrap().remove("cache_control");
-                }
-                images
-            };
-            assert_eq!(without_marks(first.clone()), without_marks(second));
+            assert_eq!(first, second);
             match provider {
                 Provider::Anthropic => assert_eq!(first[0]["source"]["media_type"], "image/png"),
                 Provider::OpenAi => {

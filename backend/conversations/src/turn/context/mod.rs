@@ -7,6 +7,7 @@ pub(crate) mod summary;
 
 use std::collections::HashMap;
 
+use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{MessageId, MessagePart};
@@ -36,6 +37,7 @@ const SUMMARY_FRAME_TOKENS: usize = 100;
 /// Builder of the prompt context of one turn.
 pub(crate) struct ContextBuilder<'a> {
     pub(crate) context: &'a Context,
+    pub(crate) user: UserId,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     pub(crate) model: &'a Model,
@@ -175,6 +177,9 @@ impl ContextBuilder<'_> {
     /// continues from the last stored answer, adds the newest summary of the stored conversation.
     async fn find_given(&mut self, given: &ClientInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
+        let mut files = PromptFiles::of_model(self.context, self.model);
+        let contexts = files.load_all(self.user, &mut messages).await?;
+        message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
