@@ -216,4 +216,7 @@ pub struct ToolResult {
     pub content: String,
     /// `true` if the call failed.
     pub is_error: bool,
+    /// Images that the tool returned. They follow the results of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<UserPart>,
 }

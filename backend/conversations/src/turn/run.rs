@@ -28,7 +28,7 @@ use crate::{
     },
     turn::{
         api::client_input::ClientInput,
-        context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
+        context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, prompt_files::PromptFiles, summary},
         finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
         read_file::with_read_file,
@@ -216,6 +216,7 @@ impl Turn {
             // agent steps from `from_step` on are appended.
             current.truncate(1);
             current.extend(steps_from(context, message_id, place.from_step).await?);
+            PromptFiles::of_model(context, &self.model).load_all(self.user, &mut current).await?;
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await

@@ -154,9 +154,16 @@ impl ContextBuilder<'_> {
         let summaries = if is_whole { Vec::new() } else { self.summaries_before(&branch).await? };
         candidates.covered = summaries.iter().map(|(covered, _)| *covered).collect();
         let Selection { summary, first } = select(&candidates, whole, budget);
+        let mut earlier = exchanges.split_off(first.saturating_sub(candidates.unread));
+        let mut current = current.map(|current| current.messages).unwrap_or_default();
+        // The images of tools. The newest come first, because the size of all images is limited.
+        files.load_all(self.user, &mut current).await?;
+        for exchange in earlier.iter_mut().rev() {
+            files.load_all(self.user, &mut exchange.messages).await?;
+        }
         Ok(Found {
-            earlier: exchanges.split_off(first.saturating_sub(candidates.unread)),
-            current: current.map(|current| current.messages).unwrap_or_default(),
+            earlier,
+            current,
             summary: summary.map(|at| summaries[at].1),
             from: (first > 0).then(|| branch.get(2 * first).map(|place| place.id)).flatten(),
         })
@@ -177,12 +184,12 @@ impl ContextBuilder<'_> {
     /// continues from the last stored answer, adds the newest summary of the stored conversation.
     async fn find_given(&mut self, given: &ClientInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
-        let mut files = PromptFiles::of_model(self.context, self.model);
-        let contexts = files.load_all(self.user, &mut messages).await?;
-        message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
+        let mut files = PromptFiles::of_model(self.context, self.model);
+        let contexts = files.load_all(self.user, &mut messages).await?;
+        message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);
         let current = messages.split_off(question);
         let summary = self.newest_summary(&messages, &current).await?;

@@ -116,15 +116,25 @@ impl<'a> PromptFiles<'a> {
         Ok(contexts)
     }
 
-    /// Replaces the stored files in all messages of an API client. Returns the part of each file of the last user
+    /// Replaces the stored files in all messages: those of an API client, and those of tool results. Returns the part of each file of the last user
     /// message that the prompt has.
     pub(crate) async fn load_all(&mut self, user: UserId, messages: &mut [ModelMessage]) -> sqlx::Result<Vec<String>> {
         let mut newest = None;
         // The newest comes first, because the size of all images is limited.
         for message in messages.iter_mut().rev() {
-            if let ModelMessage::User(parts) = message {
-                let contexts = self.load(user, parts).await?;
-                newest.get_or_insert(contexts);
+            match message {
+                ModelMessage::User(parts) => {
+                    let contexts = self.load(user, parts).await?;
+                    newest.get_or_insert(contexts);
+                }
+                ModelMessage::ToolResults(results) => {
+                    for result in results {
+                        self.load(user, &mut result.images).await?;
+                        // Only images; the text of the result describes those that are left out.
+                        result.images.retain(|part| matches!(part, UserPart::Image(_)));
+                    }
+                }
+                ModelMessage::Assistant(_) => {}
             }
         }
         Ok(newest.unwrap_or_default())

@@ -251,7 +251,8 @@ impl OpenCalls {
             let message = format!("This is the result of {id:?}, but the answer before asks for no such call.");
             return Err(Refusal::bad(place, message));
         };
-        let result = ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false };
+        let result =
+            ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false, images: Vec::new() };
         self.results.insert(id, result);
         Ok(())
     }
