@@ -377,3 +377,19 @@ async fn the_operators_check_finds_damaged_content() {
     let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
     assert!(!is_sound && words.contains("1 contents of files"), "{words}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_sees_the_files_of_each_user() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch(&engine, &model);
+    uploaded(&app, "used.txt", "Used.").await;
+    let deleted = uploaded(&app, "deleted.txt", "Deleted.").await;
+    assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
+    let (is_done, words) = said(&admin(&engine, &model, &["files"]));
+    assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
+    assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
+    assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
+    let user = words.split_whitespace().next().unwrap();
+    let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
+    assert!(is_done && words.contains("used.txt") && !words.contains("deleted.txt"), "{words}");
+}
