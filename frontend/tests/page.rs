@@ -162,6 +162,7 @@ fn conversation() -> Conversation {
         proposed_input: None,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     };
     let message = |id, role, content: &str, tool_calls| Message {
         id: MessageId(id),

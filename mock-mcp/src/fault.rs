@@ -32,6 +32,8 @@ pub enum Fault {
     RepeatsDigits,
     /// Lists a tool that returns the HTTP headers of its call. Only over HTTP.
     RepeatsHeaders,
+    /// Lists a tool that returns its argument `content` as the content of its result.
+    RepeatsContent,
     /// Ends each subscription with the first change that it reports. Only in the newer era.
     EndsSubscriptions,
     /// Answers calls with one JSON message instead of an event stream. Only over HTTP.

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     Fault, ScriptedTool,
-    tools::{DIGITS, HEADERS, listed, tool},
+    tools::{CONTENT, DIGITS, HEADERS, listed, tool},
 };
 
 /// Length of an answer that exceeds what a client should accept, in bytes.
@@ -139,6 +139,7 @@ impl Machine {
             // `wire` or `http` has put the arguments of this tool and of the next one there.
             DIGITS => Ok(json!({ "content": [{ "type": "text", "text": "" }], "structuredContent": arguments })),
             HEADERS => Ok(text(arguments[HEADERS].as_str().unwrap_or_default())),
+            CONTENT => Ok(json!({ "content": arguments["content"] })),
             "ask" => Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
             "mixed" => Ok(json!({ "content": [
                 { "type": "text", "text": "seen" },

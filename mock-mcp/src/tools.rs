@@ -10,6 +10,9 @@ pub(crate) const HEADERS: &str = "headers";
 /// Name of the tool that returns its arguments as structured content, with every digit of their numbers.
 pub(crate) const DIGITS: &str = "digits";
 
+/// Name of the tool that returns its argument `content` as the content of its result.
+pub(crate) const CONTENT: &str = "content";
+
 /// Returns a tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
@@ -33,6 +36,9 @@ pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
     }
     if faults.contains(&Fault::RepeatsDigits) {
         tools.push(tool(DIGITS));
+    }
+    if faults.contains(&Fault::RepeatsContent) {
+        tools.push(tool(CONTENT));
     }
     if faults.contains(&Fault::RepeatsHeaders) {
         tools.push(tool(HEADERS));

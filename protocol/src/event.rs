@@ -85,6 +85,9 @@ pub struct ToolCallEnd {
     pub status: ToolCallStatus,
     /// Duration of the call, in milliseconds.
     pub duration_ms: i64,
+    /// Images that the tool returned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
 }
 
 /// The model is writing a call's arguments. Sent a few times a second, without an ID, and not stored.

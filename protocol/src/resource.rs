@@ -422,6 +422,7 @@ mod tests {
             started_at: at,
             reviews: Vec::new(),
             decision: None,
+            files: Vec::new(),
         };
         let message = Message {
             id: MessageId(2),

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::{RawJson, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, time};
+use crate::{MessageFile, RawJson, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, time};
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct ToolCall {
     /// The last decision on the call; absent if the call needed none or waits for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<ToolCallDecision>,
+    /// Images that the tool returned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
 }
 
 /// Response of `GET /api/tools`: the available tools, and the tool servers.

@@ -154,6 +154,7 @@ mod tests {
             started_at: DateTime::UNIX_EPOCH,
             reviews: Vec::new(),
             decision: None,
+            files: Vec::new(),
         }
     }
 

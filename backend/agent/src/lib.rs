@@ -2,6 +2,7 @@
 //! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
 mod ask;
+mod call_files;
 mod error;
 mod limits;
 mod memory;
@@ -29,6 +30,7 @@ mod turn_deadline;
 mod vote;
 mod zone;
 
+pub use call_files::{CallFile, ImageStore, StoredImages};
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
 pub use memory::{SummaryExchange, summarize_conversation};

@@ -10,7 +10,7 @@ use tallybook_protocol::{
 };
 use tallybook_tools::{Progress, ToolSpec};
 
-use super::vote::Review;
+use super::{call_files::CallFile, vote::Review};
 
 /// Records a turn. A method returns only after its record is stored and its events are sent to the turn's subscribers,
 /// with these exceptions: text and reasoning are sent at once and stored soon after; activities are not stored;
@@ -245,6 +245,8 @@ pub struct EndedToolCall {
     pub error_type: Option<String>,
     /// Duration of the call, in milliseconds.
     pub duration_ms: i64,
+    /// Images that the tool returned.
+    pub files: Vec<CallFile>,
 }
 
 /// The purpose of a model call.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use tallybook_protocol::ToolCallId;
-use tallybook_tools::{Progress, ProgressSender, ToolError, ToolOutput};
+use tallybook_tools::{Progress, ProgressSender, ToolError};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{Id, JoinError, JoinSet},
@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::PollSemaphore;
 
-use super::{error::AgentError, turn_deadline::TurnDeadline};
+use super::{call_files::CallOutput, error::AgentError, turn_deadline::TurnDeadline};
 
 /// Minimum interval between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -24,8 +24,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// follow.
 const MAX_WAITING_PROGRESS: usize = 64;
 
-/// The result of a tool: its output or its error.
-pub(crate) type ToolReturn = Result<ToolOutput, ToolError>;
+/// The result of a call: its output or its error.
+pub(crate) type ToolReturn = Result<CallOutput, ToolError>;
 
 /// The calls that run, and the state of each.
 pub(crate) struct Running {
@@ -118,7 +118,7 @@ mod tests {
                 says.send(Progress { progress: f64::from(done), total: None, message: None });
                 sleep(Duration::from_millis(1)).await;
             }
-            Ok(ToolOutput::text("done"))
+            Ok(CallOutput { text: "done".to_owned(), files: Vec::new() })
         });
         let cancel = CancellationToken::new();
         let turn_deadline = TurnDeadline::new(&cancel, Duration::from_mins(1), Duration::ZERO);

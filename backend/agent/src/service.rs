@@ -1,10 +1,13 @@
 //! Runs a turn from its beginning to its end: builds the prompt context and selects the mode (`react` or `plan`).
 
+use std::sync::Arc;
+
 use tallybook_llm::{ModelClient, tokens};
 use tallybook_tools::{Secrets, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    call_files::ImageStore,
     error::AgentError,
     limits::Limits,
     model_context::ModelContext,
@@ -43,6 +46,12 @@ impl AgentService {
     #[must_use]
     pub fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { runner: self.runner.with_reviewers(reviewers), ..self }
+    }
+
+    /// Sets the store of images that tools return.
+    #[must_use]
+    pub fn with_images(self, images: Arc<dyn ImageStore>) -> Self {
+        Self { runner: self.runner.with_images(images), ..self }
     }
 
     /// Sets the secrets that the agent redacts.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
-use tallybook_llm::ToolResult;
+use tallybook_llm::{ToolResult, UserPart};
 use tallybook_protocol::{Decision, ToolCallStatus, Usage, without_nul};
 use tallybook_tools::{AdmittedCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, ToolSpec, UserKey};
 use tokio::{
@@ -23,6 +23,7 @@ use tokio::{
 use tracing::{Instrument as _, Span};
 
 use crate::{
+    call_files::{CallOutput, ImageStore, StoredImages},
     error::AgentError,
     limits::{CANCEL_TIMEOUT, Limits, MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
     recorder::{Activity, ApprovalRequest, EndedToolCall, TurnRecorder},
@@ -95,6 +96,8 @@ impl ToolRunner {
     /// releases its slot, so that it does not block other tools. Otherwise it holds the slot until the tool is done or
     /// its time is up, even if the turn no longer waits for it.
     ///
+    /// Images are stored for the user `images_of`. If it is `None`, they are left out.
+    ///
     /// Work that a tool does on a thread can outlast the timeout, because nothing can end it. Those threads have a
     /// limit of their own, in `tallybook_tools`.
     pub(crate) fn call(
@@ -102,9 +105,11 @@ impl ToolRunner {
         mut call: BoxFuture<'static, AdmittedCall>,
         own_secrets: &Secrets,
         slot: Option<OwnedSemaphorePermit>,
+        images_of: Option<UserKey>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
         let (limit, slots) = (self.limits.tool_time, Arc::clone(&self.slots));
         let secrets = self.secrets.and(own_secrets);
+        let store = images_of.and_then(|user| Some((user, Arc::clone(self.images.as_ref()?))));
         async move {
             let (call, _slot) = if let Some(begun) = call.as_mut().now_or_never() {
                 (begun, slot)
@@ -118,8 +123,27 @@ impl ToolRunner {
             });
             // Redacts before anything is truncated, because truncation could leave half of a secret.
             let hide = |text: String| secrets.hide(text).into_owned();
-            let returned = returned.map(|output| ToolOutput { text: without_nul(hide(output.text)) });
-            returned.map_err(|error| {
+            let output = match returned {
+                Ok(ToolOutput { text, images }) => {
+                    let mut text = without_nul(hide(text));
+                    let StoredImages { files, notes } = match store {
+                        Some((user, store)) if !images.is_empty() => {
+                            let stored = timeout(limit, store.store(user, images)).await;
+                            stored.unwrap_or_else(|_| StoredImages {
+                                files: Vec::new(),
+                                notes: vec!["[The images could not be stored in time.]".to_owned()],
+                            })
+                        }
+                        _ => StoredImages::default(),
+                    };
+                    for note in notes {
+                        text = text + "\n" + &note;
+                    }
+                    Ok(CallOutput { text, files })
+                }
+                Err(error) => Err(error),
+            };
+            output.map_err(|error| {
                 spans::record_failure(&Span::current(), &error.error_type);
                 bounded_error(&ToolError { message: hide(error.message), ..error })
             })
@@ -176,7 +200,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let values = call.secret_values();
         let call = self.tools.begin(&request.name, input_text, self.user_key, progress);
         let span = spans::execute_tool(&request.name, id);
-        let running = self.runner.call(call, &values, slot).instrument(span);
+        let running = self.runner.call(call, &values, slot, Some(self.user_key)).instrument(span);
         let task = self.running.tasks.spawn_on(running, &self.runner.runtime);
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
@@ -255,6 +279,7 @@ fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_typ
         error: Some(error.to_owned()),
         error_type: Some(error_type.to_owned()),
         duration_ms: duration_ms(call.started_at),
+        files: Vec::new(),
     }
 }
 
@@ -273,6 +298,8 @@ pub(crate) struct ToolRunner {
     pub(crate) reviewers: Option<Arc<Reviewers>>,
     /// Values to redact from the output of tools.
     pub(crate) secrets: Secrets,
+    /// The store of images that tools return. `None` leaves them out.
+    pub(crate) images: Option<Arc<dyn ImageStore>>,
     /// The runtime on which calls run: on other threads than turns, because a tool may block its thread.
     pub(crate) runtime: Handle,
 }
@@ -281,11 +308,16 @@ impl ToolRunner {
     /// Creates a runner whose calls run on the current runtime.
     pub(crate) fn new(limits: Limits) -> Self {
         let slots = Arc::new(Semaphore::new(limits.concurrent_calls.max(1)));
-        Self { limits, slots, reviewers: None, secrets: Secrets::default(), runtime: Handle::current() }
+        let (secrets, runtime) = (Secrets::default(), Handle::current());
+        Self { limits, slots, reviewers: None, secrets, images: None, runtime }
     }
 
     pub(crate) fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { reviewers: Some(Arc::new(reviewers)), ..self }
+    }
+
+    pub(crate) fn with_images(self, images: Arc<dyn ImageStore>) -> Self {
+        Self { images: Some(images), ..self }
     }
 
     pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
@@ -325,7 +357,14 @@ fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usiz
         Ok(output) => success_json(&request.name, &output.text, output.text.len(), edited, shown_bytes),
         Err(error) => error_json(&request.name, &error.message, &error.error_type, edited, shown_bytes),
     };
-    ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
+    let files = returned.as_ref().map(|output| output.files.as_slice()).unwrap_or_default();
+    ToolResult {
+        call_id: request.id.clone(),
+        tool_name: request.name.clone(),
+        content,
+        is_error: returned.is_err(),
+        images: files.iter().map(|file| UserPart::Image(file.image.clone())).collect(),
+    }
 }
 
 /// Returns the record of a call that ended, with its output truncated to `stored_output_bytes`.
@@ -338,6 +377,7 @@ pub(crate) fn ended(returned: ToolReturn, started_at: Instant, stored_output_byt
             error: None,
             error_type: None,
             duration_ms,
+            files: output.files,
         },
         Err(error) => EndedToolCall {
             status: ToolCallStatus::Error,
@@ -345,6 +385,7 @@ pub(crate) fn ended(returned: ToolReturn, started_at: Instant, stored_output_byt
             error: Some(error.message),
             error_type: Some(error.error_type),
             duration_ms,
+            files: Vec::new(),
         },
     }
 }

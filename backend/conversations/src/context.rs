@@ -25,7 +25,7 @@ use crate::{
     user_limits::UserLimits,
     work_counts::TurnCounts,
 };
-use crate::{journal::Journal, models::Catalog, work_counts::WorkCounts};
+use crate::{call_images::CallImages, journal::Journal, models::Catalog, work_counts::WorkCounts};
 
 /// Shared state of the use cases.
 pub(crate) struct Context {
@@ -113,7 +113,7 @@ impl Context {
         Self {
             text_flusher: TextFlusher::new(db.clone(), tasks.clone()),
             db,
-            agent,
+            agent: agent.with_images(Arc::new(CallImages(files.clone()))),
             files,
             tool_servers,
             models,

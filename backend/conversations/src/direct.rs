@@ -39,7 +39,7 @@ impl ConversationService {
         let stopping = || ToolError::other("shutting_down", "the server is about to restart; try again in a moment");
         let end = task.await.ok().flatten().ok_or_else(stopping)?;
         match (end.output, end.error, end.error_type) {
-            (Some(text), ..) => Ok(bounded(ToolOutput { text })),
+            (Some(text), ..) => Ok(bounded(ToolOutput::text(text))),
             (None, message, error_type) => {
                 Err(ToolError { error_type: error_type.unwrap_or_default(), message: message.unwrap_or_default() })
             }

@@ -24,10 +24,7 @@ pub(crate) fn check_message(new: &NewMessage) -> Result<Vec<MessagePart>, Servic
     let parts =
         if new.parts.is_empty() { vec![MessagePart::Text { text: new.content.clone() }] } else { new.parts.clone() };
     let content = MessagePart::join_texts(&parts);
-    let files = parts.iter().filter_map(MessagePart::file_id).count();
-    if files > MAX_MESSAGE_FILES {
-        return Err(invalid("The message has too many files. Attach at most 10."));
-    }
+    let files = check_file_count(&parts)?;
     if content.trim().is_empty() && files == 0 {
         return Err(invalid("The message is empty. Write something first."));
     }
@@ -47,6 +44,15 @@ pub(crate) fn check_message(new: &NewMessage) -> Result<Vec<MessagePart>, Servic
         }
     }
     Ok(parts)
+}
+
+/// Returns the number of files in a message. Fails if there are too many.
+pub(crate) fn check_file_count(parts: &[MessagePart]) -> Result<usize, ServiceError> {
+    let files = parts.iter().filter_map(MessagePart::file_id).count();
+    if files > MAX_MESSAGE_FILES {
+        return Err(invalid("The message has too many files. Attach at most 10."));
+    }
+    Ok(files)
 }
 
 /// Validates decisions on tool calls: everything that can be checked without the stored calls.

@@ -13,6 +13,7 @@
 mod approvals;
 mod attachments;
 mod branch;
+mod call_images;
 mod context;
 mod direct;
 mod erasure;

@@ -94,6 +94,9 @@ pub(crate) const MAX_REASON_BYTES: usize = 4 * 1024;
 /// Maximum length of a client's message ID, in characters; the column has the same limit.
 pub(crate) const MAX_CLIENT_ID_CHARS: usize = 64;
 
+/// Maximum number of images of one tool call.
+pub(crate) const MAX_CALL_IMAGES: usize = 8;
+
 /// Maximum number of files in a message.
 pub(crate) const MAX_MESSAGE_FILES: usize = 10;
 

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
 use tallybook_protocol::Usage;
@@ -16,12 +15,14 @@ use tokio::{
 
 use crate::{
     ServiceError,
+    attachments::find_attached,
     context::Context,
+    input::check_file_count,
     limits::MAX_WAITING_PLAIN_EVENTS,
     quota::{self, Request},
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
-    turn::ClientInput,
+    turn::{ApiClientRequest, ClientInput, context::prompt_files::PromptFiles},
     user_limits::Weight,
 };
 
@@ -46,22 +47,25 @@ pub enum PlainEvent {
 }
 
 impl ConversationService {
-    /// Calls a model of the catalog (the default if none is named) and returns a channel of its events. Dropping the
-    /// receiver cancels the call. The call counts against the user's limits.
+    /// Calls the model that a request names (the default if it names none) and returns a channel of its events. Dropping
+    /// the receiver cancels the call. The call counts against the user's limits.
     pub async fn call_model(
         &self,
-        user: UserId,
-        model: Option<&str>,
-        input: ClientInput,
+        request: ApiClientRequest,
         weight: Weight,
     ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
         let context = &self.context;
         if context.draining.is_cancelled() {
             return Err(ServiceError::ShuttingDown);
         }
-        let model = context.model_for(model, None)?;
+        let ApiClientRequest { program, model, question, input, .. } = request;
+        let user = program.user;
+        let model = context.model_for(model.as_deref(), None)?;
+        check_file_count(&question)?;
+        find_attached(context, user, &question, model).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        let ClientInput { messages, system, sampling, .. } = input;
+        let ClientInput { mut messages, system, sampling, .. } = input;
+        PromptFiles::of_model(context, model).load_all(user, &mut messages).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;

@@ -240,6 +240,7 @@ mod tests {
             error: None,
             error_type: None,
             duration_ms: 3,
+            files: Vec::new(),
         };
         for number in 0..2 * MAX_NAMES {
             counts.count_tool_call(Some(&format!("tool{number}")), &end);

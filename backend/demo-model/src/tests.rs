@@ -93,6 +93,7 @@ impl Talk {
                 tool_name: call.name.clone(),
                 content: content.to_string(),
                 is_error: result.is_err(),
+                images: Vec::new(),
             }
         });
         let results = results.collect();

@@ -54,7 +54,7 @@ impl Files {
 
     /// Counts objects in the store of `FILES_URL` that no row refers to. Recent ones do not count: their uploads may be
     /// running.
-    async fn count_orphans(&self) -> Result<u64, FilesError> {
+    pub(crate) async fn count_orphans(&self) -> Result<u64, FilesError> {
         let Some(objects) = &self.contents.objects else { return Ok(0) };
         let before = now() - TimeDelta::hours(UNUSED_HOURS);
         let mut orphans = 0;

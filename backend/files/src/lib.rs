@@ -2,7 +2,8 @@
 //! of HTTP. By subject:
 //! - `service` has the use cases, and `upload` receives content. The crate `documents` recognizes and converts it.
 //! - `content` stores content once per SHA-256 hash, in the database or in the store of `objects`, and reads it.
-//! - `purge` deletes what nothing refers to, `erasure` what belongs to one user, and `check` verifies hashes.
+//! - `purge` deletes what nothing refers to, `erasure` what belongs to one user, `check` verifies hashes, and
+//!   `overview` has the totals for the operator.
 //! - `names` cleans file names, `settings` has the operator's settings, `metrics` the counts, and `store` the SQL.
 //!
 //! Which messages and tool calls refer to a file is in tables of the crate `conversations`; foreign keys keep a file as
@@ -16,6 +17,7 @@ mod limits;
 mod metrics;
 mod names;
 mod objects;
+mod overview;
 mod purge;
 mod service;
 mod settings;
@@ -25,7 +27,11 @@ mod upload;
 pub use content::{Content, ContentRange, ContentStream};
 pub use error::FilesError;
 pub use metrics::FileCounts;
+pub use overview::Overview;
 pub use service::{Files, Variant};
 pub use settings::{BadStorageUrl, FilesSettings, StorageUrl};
-pub use store::files::{FileId, FileRow};
+pub use store::{
+    files::{FileId, FileRow},
+    overview::{FileLine, UserTotal},
+};
 pub use upload::Upload;

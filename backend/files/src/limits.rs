@@ -24,6 +24,9 @@ pub(crate) const MAX_IMAGE_BYTES: i64 = 20 * 1024 * 1024;
 /// Maximum number of pages of text that one query reads.
 pub(crate) const PAGES_PER_READ: i32 = 32;
 
+/// Maximum number of a user's files that the operator's list has.
+pub(crate) const LISTED_FILES: u32 = 1000;
+
 /// Age at which content and files that nothing refers to are purged, in hours.
 pub(crate) const UNUSED_HOURS: i64 = 24;
 

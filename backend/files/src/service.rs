@@ -92,13 +92,29 @@ impl Files {
 
     /// Recognizes an uploaded file, and stores it.
     pub async fn finish_upload(&self, user: UserId, name: &str, upload: Upload) -> Result<FileInfo, FilesError> {
-        let stored = async {
-            let received = upload.end().await?;
-            let name = cleaned(name);
-            let processed = self.processor.process(&received.path, &name).await.map_err(refusal)?;
-            self.store(user, name, &received, processed).await
-        };
-        let stored = stored.await;
+        let stored = async { self.process(user, cleaned(name), upload.end().await?).await };
+        self.count(stored.await)
+    }
+
+    /// Does the same, unless the user has a file with this content and name already. Then returns that file, and keeps
+    /// it from being purged for a day.
+    pub async fn finish_upload_once(&self, user: UserId, name: &str, upload: Upload) -> Result<FileInfo, FilesError> {
+        let (name, received) = (cleaned(name), upload.end().await?);
+        if let Some(known) = files::find_same(&self.db, user, &received.sha256, &name).await?
+            && files::touch(&self.db, known.id).await?
+        {
+            return Ok(known.into_info());
+        }
+        self.count(self.process(user, name, received).await)
+    }
+
+    async fn process(&self, user: UserId, name: String, received: Received) -> Result<FileRow, FilesError> {
+        let processed = self.processor.process(&received.path, &name).await.map_err(refusal)?;
+        self.store(user, name, &received, processed).await
+    }
+
+    /// Counts an upload that has ended.
+    fn count(&self, stored: Result<FileRow, FilesError>) -> Result<FileInfo, FilesError> {
         match &stored {
             Ok(file) => {
                 self.counts.uploads.inc();

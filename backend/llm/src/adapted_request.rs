@@ -77,17 +77,27 @@ fn with_original_names(names: &PropertyNames, event: ModelEvent) -> ModelEvent {
 
 fn has_image(request: &ModelRequest) -> bool {
     let is_image = |part: &UserPart| matches!(part, UserPart::Image(_));
-    request.messages.iter().any(|message| matches!(message, ModelMessage::User(parts) if parts.iter().any(is_image)))
+    request.messages.iter().any(|message| match message {
+        ModelMessage::User(parts) => parts.iter().any(is_image),
+        ModelMessage::ToolResults(results) => results.iter().flat_map(|result| &result.images).any(is_image),
+        ModelMessage::Assistant(_) => false,
+    })
 }
 
 /// Replaces each image with a note that the model cannot see it.
 fn with_notes_for_images(mut request: ModelRequest) -> ModelRequest {
     for message in &mut request.messages {
-        let ModelMessage::User(parts) = message else { continue };
-        for part in parts {
-            if let UserPart::Image(image) = part {
-                *part = UserPart::Text(image.note());
+        match message {
+            ModelMessage::User(parts) => {
+                for part in parts {
+                    if let UserPart::Image(image) = part {
+                        *part = UserPart::Text(image.note());
+                    }
+                }
             }
+            // The text of the result describes them.
+            ModelMessage::ToolResults(results) => results.iter_mut().for_each(|result| result.images.clear()),
+            ModelMessage::Assistant(_) => {}
         }
     }
     request

@@ -4,6 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use tallybook_protocol::ModelInfo;
 use tallybook_tools::ToolSpec;
+use uuid::Uuid;
 
 /// A request to a model.
 #[derive(Clone, Debug)]
@@ -77,6 +78,9 @@ impl ModelMessage {
     }
 }
 
+/// Text that replaces a stored file whose content is not in the prompt.
+pub(crate) const STORED_FILE_NOTE: &str = "[A file is attached here. You do not see its content.]";
+
 /// A part of a user message.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,6 +89,8 @@ pub enum UserPart {
     Text(String),
     /// An image.
     Image(ImagePart),
+    /// A stored file, by its ID. The server replaces it by the content before it calls a model.
+    StoredFile(Uuid),
 }
 
 impl UserPart {
@@ -95,6 +101,7 @@ impl UserPart {
             .map(|part| match part {
                 Self::Text(content) => Cow::Borrowed(content.as_str()),
                 Self::Image(image) => Cow::Owned(format!("[Image: {:?}]", image.name)),
+                Self::StoredFile(_) => Cow::Borrowed(STORED_FILE_NOTE),
             })
             .collect();
         texts.join("\n\n")
@@ -209,4 +216,7 @@ pub struct ToolResult {
     pub content: String,
     /// `true` if the call failed.
     pub is_error: bool,
+    /// Images that the tool returned. They follow the results of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<UserPart>,
 }

@@ -143,6 +143,7 @@ async fn a_turn_with_tools_in_two_steps() {
             tool_name: call.name.clone(),
             content: content.to_owned(),
             is_error: false,
+            images: Vec::new(),
         };
         let next = request(vec![
             ModelMessage::user_text("What is 1 + 2?"),

@@ -3,7 +3,7 @@
 
 use tallybook_tools::ToolSpec;
 
-use super::request::{AssistantBlock, ImagePart, ModelMessage, ModelRequest, UserPart};
+use super::request::{AssistantBlock, ImagePart, ModelMessage, ModelRequest, ToolResult, UserPart};
 
 /// Overhead of a message, a call or a result in addition to its text, in tokens: role marks, IDs, field names.
 const OVERHEAD_TOKENS: usize = 8;
@@ -36,7 +36,8 @@ pub fn of_message(message: &ModelMessage) -> usize {
         ModelMessage::User(parts) => parts.iter().map(of_user_part).sum(),
         ModelMessage::Assistant(blocks) => blocks.iter().map(of_block).sum(),
         ModelMessage::ToolResults(results) => {
-            results.iter().map(|result| of_text(&result.content) + OVERHEAD_TOKENS).sum()
+            let of_images = |result: &ToolResult| result.images.iter().map(of_user_part).sum::<usize>();
+            results.iter().map(|result| of_text(&result.content) + of_images(result) + OVERHEAD_TOKENS).sum()
         }
     };
     parts + OVERHEAD_TOKENS
@@ -57,10 +58,15 @@ pub fn of_request(request: &ModelRequest) -> usize {
     system + messages + of_tools(&request.tools)
 }
 
+/// Maximum number of tokens of an image as it is sent to models.
+const MAX_IMAGE_TOKENS: usize = 1600;
+
 fn of_user_part(part: &UserPart) -> usize {
     match part {
         UserPart::Text(text) => of_text(text),
         UserPart::Image(image) => of_image(image),
+        // Its size is not known. An image has at most this many.
+        UserPart::StoredFile(_) => MAX_IMAGE_TOKENS,
     }
 }
 
@@ -112,6 +118,7 @@ mod tests {
             tool_name: "add".to_owned(),
             content: "123456".to_owned(),
             is_error: false,
+            images: Vec::new(),
         };
         let counted = [ModelMessage::user_text("123"), said, ModelMessage::ToolResults(vec![result])];
         assert_eq!(counted.each_ref().map(of_message), [9, 18, 18]);

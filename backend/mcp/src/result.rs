@@ -2,7 +2,7 @@
 //! that the result links to is fetched.
 
 use serde_json::Value;
-use tallybook_tools::{ToolError, ToolOutput};
+use tallybook_tools::{ToolError, ToolImage, ToolOutput};
 
 use super::{exact, text};
 
@@ -36,7 +36,7 @@ pub(crate) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
         let message = if text.is_empty() { "the tool failed without an error message".to_owned() } else { text };
         return Err(ToolError::other("tool_error", message));
     }
-    Ok(ToolOutput::text(text))
+    Ok(ToolOutput { text, images: blocks.iter().filter_map(image).collect() })
 }
 
 fn unreadable() -> ToolError {
@@ -48,6 +48,18 @@ fn unreadable() -> ToolError {
 fn kind(block: &Value) -> &str {
     let is_text = block.is_string() || block.get("text").is_some_and(Value::is_string);
     block.get("type").and_then(Value::as_str).unwrap_or(if is_text { "text" } else { "" })
+}
+
+/// Returns the image of a block, if it is an image or a resource whose media type is that of an image.
+fn image(block: &Value) -> Option<ToolImage> {
+    let (holder, name) = match kind(block) {
+        "image" => (block, "data"),
+        "resource" => (block.get("resource")?, "blob"),
+        _ => return None,
+    };
+    let member = |name| holder.get(name).and_then(Value::as_str);
+    let (media_type, base64) = (member("mimeType")?.to_owned(), member(name)?.to_owned());
+    media_type.to_ascii_lowercase().starts_with("image/").then_some(ToolImage { media_type, base64 })
 }
 
 fn part(block: &Value) -> String {
@@ -115,6 +127,20 @@ mod tests {
                         B]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n[content of the unknown \
                         kind \"hologram\"]";
         assert_eq!(output(&result), expected);
+    }
+
+    #[test]
+    fn images_are_kept_beside_their_description() {
+        let result = json!({ "content": [
+            { "type": "image", "mimeType": "image/png", "data": "AAAA" },
+            { "type": "audio", "mimeType": "audio/wav", "data": "AAAA" },
+            { "type": "resource", "resource": { "uri": "x:y", "blob": "BBBB", "mimeType": "Image/WebP" } },
+            { "type": "resource", "resource": { "uri": "x:y", "blob": "CCCC", "mimeType": "application/zip" } },
+            { "type": "image", "data": "DDDD" },
+        ] });
+        let images = tool_result(&result).unwrap().images;
+        let images: Vec<_> = images.iter().map(|image| (image.media_type.as_str(), image.base64.as_str())).collect();
+        assert_eq!(images, [("image/png", "AAAA"), ("Image/WebP", "BBBB")]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tallybook::{
 use tallybook_accounts::{Accounts, Password};
 use tallybook_conversations::Deleted;
 use tallybook_database::Database;
-use tallybook_files::Files;
+use tallybook_files::{FileLine, Files, Overview, UserTotal};
 use tallybook_protocol::{KeyInfo, User};
 
 /// Maximum length of the line that contains a password, in bytes. Longer passwords are refused anyway.
@@ -65,6 +65,7 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
         AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
         AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),
         AdminTask::Check => runtime.block_on(check(settings)),
+        AdminTask::Files { user } => runtime.block_on(list_files(settings, user.as_deref())),
         AdminTask::Keys { revoke: None } => {
             let list = async |accounts: Accounts| accounts.list_all_keys().await;
             Ok(keys_table(&runtime.block_on(with_accounts(settings, list))??))
@@ -221,6 +222,46 @@ async fn check(settings: &Settings) -> anyhow::Result<String> {
     let found = found?;
     anyhow::ensure!(found.is_empty(), "the database is inconsistent:\n  {}", found.join("\n  "));
     Ok(format!("The database is consistent. Rules checked: {}.\n", consistency::count_rules()))
+}
+
+/// Reports the totals of files. With `user`, lists that user's files instead.
+async fn list_files(settings: &Settings, user: Option<&str>) -> anyhow::Result<String> {
+    let db = Database::connect(&settings.database_url).await?;
+    let work = async {
+        let files = Files::new(db.clone(), settings.files.clone())?;
+        match user {
+            Some(name) => Ok::<_, anyhow::Error>(files_table(&files.list_of_name(&name.trim().to_lowercase()).await?)),
+            None => Ok(files_text(&files.overview().await?)),
+        }
+    };
+    let text = work.await;
+    db.close().await;
+    text
+}
+
+fn files_table(files: &[FileLine]) -> String {
+    let mut table = String::new();
+    for FileLine { uuid, name, media_type, bytes, created_at, uses } in files {
+        let use_text = if *uses == 0 { "unused".to_owned() } else { format!("used {uses} times") };
+        let date = created_at.format("%Y-%m-%d");
+        let _ = writeln!(table, "{uuid}  since {date}  {bytes:>10} bytes  {media_type}  {use_text}  {name}");
+    }
+    table
+}
+
+fn files_text(overview: &Overview) -> String {
+    let Overview { users, contents, unused_contents, orphans } = overview;
+    let widest = users.iter().map(|user| user.name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for UserTotal { name, files, bytes, unused } in users {
+        let _ = writeln!(text, "{name:widest$}  {files:>6} files  {bytes:>12} bytes  {unused} unused");
+    }
+    let _ = writeln!(text, "Stored contents: {}, with {} bytes.", contents.0, contents.1);
+    let (count, bytes) = unused_contents;
+    let _ =
+        writeln!(text, "Contents that no file refers to: {count}, with {bytes} bytes. A running server purges them.");
+    let _ = writeln!(text, "Objects in FILES_URL that belong to no file: {orphans}.");
+    text
 }
 
 fn password(from_stdin: bool) -> anyhow::Result<Password> {

@@ -26,5 +26,5 @@ pub use limits::MAX_INPUT_BYTES;
 pub use progress::{Progress, ProgressSender};
 pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
-pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
+pub use tool::{Risk, Tool, ToolImage, ToolOutput, ToolSpec};
 pub use user_key::UserKey;

@@ -96,12 +96,23 @@ impl ToolSpec {
 pub struct ToolOutput {
     /// Text for the model, the web UI and the tool history.
     pub text: String,
+    /// Images beside the text, which describes them.
+    pub images: Vec<ToolImage>,
+}
+
+/// An image that a tool returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolImage {
+    /// Media type that the tool stated.
+    pub media_type: String,
+    /// The encoded image, in base64.
+    pub base64: String,
 }
 
 impl ToolOutput {
     /// Creates an output with this text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
+        Self { text: text.into(), images: Vec::new() }
     }
 }
 

@@ -75,6 +75,7 @@ fn call(id: i64) -> ToolCall {
         proposed_input: None,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     }
 }
 

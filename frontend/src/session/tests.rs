@@ -212,6 +212,7 @@ fn waiting_call(id: i64, status: ToolCallStatus) -> ToolCall {
         started_at: chrono::DateTime::UNIX_EPOCH,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     }
 }
 

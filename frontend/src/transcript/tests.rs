@@ -59,6 +59,7 @@ fn call_end(id: i64) -> ChatEvent {
         error_type: None,
         status: ToolCallStatus::Success,
         duration_ms: 4,
+        files: Vec::new(),
     })
 }
 
@@ -87,6 +88,7 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
         proposed_input: None,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     }
 }
 

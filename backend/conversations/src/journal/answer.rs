@@ -226,6 +226,7 @@ fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
     call.output_bytes = end.output_bytes;
     call.error.clone_from(&end.error);
     call.error_type.clone_from(&end.error_type);
+    call.files.clone_from(&end.files);
     call.truncated |= end.truncated;
     // A denied call never ran.
     call.duration_ms = Some(end.duration_ms).filter(|_| end.status != ToolCallStatus::Denied);
@@ -250,6 +251,7 @@ fn started_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
         started_at: at,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) mod rows;
 pub(crate) mod search;
 pub(crate) mod shares;
 pub(crate) mod summaries;
+pub(crate) mod tool_call_files;
 pub(crate) mod tool_calls;
 pub(crate) mod tool_switches;
 pub(crate) mod turns;

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    AnswerMode, ContextTruncation, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, ModelInfo,
-    RawJson, Role, ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ContextTruncation, ConversationSummary, Message, MessageFile, MessageId, MessagePart, MessageStatus,
+    ModelInfo, RawJson, Role, ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -147,6 +147,9 @@ pub(crate) struct ToolCallRow {
     /// The last decision on the call; read only for clients.
     #[sqlx(skip)]
     pub decision: Option<ToolCallDecision>,
+    /// Images that the tool returned.
+    #[sqlx(skip)]
+    pub files: Vec<MessageFile>,
 }
 
 /// The beginnings of a call's texts.
@@ -377,6 +380,7 @@ impl ToolCallRow {
             started_at: self.started_at,
             reviews: self.reviews.clone(),
             decision: self.decision.clone(),
+            files: self.files.clone(),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::store::{
     decisions::add_decisions,
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
+    tool_call_files::{self, add_files},
 };
 
 /// Stores a call and returns its ID. If `tool_hash` is set, the call waits for approval; otherwise it is about to run.
@@ -53,21 +54,23 @@ pub(crate) async fn create_tool_call(
 /// Stores the result of a running call.
 pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &EndedToolCall) -> sqlx::Result<()> {
     tx.check_statement_size([&end.output, &end.error].into_iter().flatten().map(String::len).sum()).await?;
-    tx.query(
-        "UPDATE tool_calls \
+    let ended = tx
+        .query(
+            "UPDATE tool_calls \
          SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
          WHERE id = ? AND status = 'pending'",
-    )
-    .bind(end.status.as_str())
-    .bind(&end.output)
-    .bind(&end.error)
-    .bind(end.error_type.as_deref().map(stored_error_type))
-    .bind(end.duration_ms)
-    .bind(now())
-    .bind(id)
-    .execute()
-    .await
-    .map(|_| ())
+        )
+        .bind(end.status.as_str())
+        .bind(&end.output)
+        .bind(&end.error)
+        .bind(end.error_type.as_deref().map(stored_error_type))
+        .bind(end.duration_ms)
+        .bind(now())
+        .bind(id)
+        .execute()
+        .await?;
+    // Otherwise an earlier transaction, whose commit was not confirmed, has stored the result with its files.
+    if ended.rows == 1 { tool_call_files::create(tx, id, &end.files).await } else { Ok(()) }
 }
 
 /// Ends the calls of a turn that are still open, so that no call stays pending when the turn is over. Running calls
@@ -195,6 +198,7 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     }
     add_reviews(db, &mut rows).await?;
     add_decisions(db, &mut rows).await?;
+    add_files(db, &mut rows).await?;
     Ok(rows)
 }
 
@@ -223,5 +227,6 @@ pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) 
         .await?;
     add_reviews(db, call.as_mut_slice()).await?;
     add_decisions(db, call.as_mut_slice()).await?;
+    add_files(db, call.as_mut_slice()).await?;
     Ok(call)
 }

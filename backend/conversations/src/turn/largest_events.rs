@@ -94,6 +94,7 @@ fn tell_call(log: &TurnLog, number: usize, is_reviewed: bool) {
         error: Some(text(WORST, bytes)),
         error_type: None,
         duration_ms: i64::MAX,
+        files: Vec::new(),
     };
     log.append(end_event(id, &end));
 }

@@ -28,7 +28,7 @@ use crate::{
     },
     turn::{
         api::client_input::ClientInput,
-        context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
+        context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, prompt_files::PromptFiles, summary},
         finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
         read_file::with_read_file,
@@ -162,6 +162,7 @@ impl Turn {
             + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
         let mut context_builder = ContextBuilder {
             context,
+            user: self.user,
             conversation_id: self.conversation_id,
             rows: self.rows,
             model: &self.model,
@@ -215,6 +216,7 @@ impl Turn {
             // agent steps from `from_step` on are appended.
             current.truncate(1);
             current.extend(steps_from(context, message_id, place.from_step).await?);
+            PromptFiles::of_model(context, &self.model).load_all(self.user, &mut current).await?;
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await

@@ -109,11 +109,14 @@ impl ConversationService {
 /// message or a title.
 fn first_title_of(row: &ConversationRow, parts: &[MessagePart], files: &[FileRow]) -> Option<String> {
     let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
-    is_first.then(|| {
-        let text = MessagePart::join_texts(parts);
-        let name = files.first().filter(|_| text.trim().is_empty()).map(|file| file.name.as_str());
-        title_from_message(name.unwrap_or(&text))
-    })
+    is_first.then(|| title_of(parts, files))
+}
+
+/// Returns the title of a conversation that begins with this message: its text, or the name of its first file.
+fn title_of(parts: &[MessagePart], files: &[FileRow]) -> String {
+    let text = MessagePart::join_texts(parts);
+    let name = files.first().filter(|_| text.trim().is_empty()).map(|file| file.name.as_str());
+    title_from_message(name.unwrap_or(&text))
 }
 
 /// Finds the message that `edit_of` names, and its parent. Fails if the message does not exist, or if it is an answer.
@@ -265,11 +268,11 @@ async fn create_conversation(
     tx: &mut Transaction,
     params: StartParams<'_>,
 ) -> sqlx::Result<(ConversationId, Uuid)> {
-    let StartParams { user, parts, model, api, .. } = params;
+    let StartParams { user, parts, files, model, api, .. } = params;
     let uuid = Uuid::now_v7();
     let is_default = Arc::ptr_eq(model, context.models.default_model());
     let model = (!is_default).then(|| model.name());
-    let title = title_from_message(&MessagePart::join_texts(parts));
+    let title = title_of(parts, files);
     let id = api_clients::create_conversation(tx, user, uuid, &title, model).await?;
     if let Some(ApiParams { program, own_id, .. }) = api {
         api_clients::set_conversation(tx, *program, &uuid.to_string(), id).await?;

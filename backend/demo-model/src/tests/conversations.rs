@@ -99,6 +99,7 @@ fn results_of_any_shape_do_not_panic() {
             tool_name: "add".to_owned(),
             content: content.to_owned(),
             is_error,
+            images: Vec::new(),
         };
         talk.messages.push(ModelMessage::ToolResults(vec![result]));
         assert_eq!(talk.step(ToolChoice::Auto).0, expected);

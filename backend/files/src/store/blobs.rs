@@ -165,3 +165,28 @@ pub(crate) async fn is_stored_at(db: &Database, sha256: &str, storage: &str) -> 
         .await?;
     Ok(count > 0)
 }
+
+/// Returns the number of complete contents, and their size in bytes.
+pub(crate) async fn sum(db: &Database) -> sqlx::Result<(i64, i64)> {
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM blobs WHERE stored_at IS NOT NULL"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .fetch_one()
+        .await
+}
+
+/// Returns the number of contents that no file refers to, and their size in bytes.
+pub(crate) async fn sum_unused(db: &Database) -> sqlx::Result<(i64, i64)> {
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(b.bytes), 0) AS SIGNED) FROM blobs b \
+             WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.sha256 = b.sha256) \
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.model_sha256 = b.sha256) \
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.thumb_sha256 = b.sha256)"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .fetch_one()
+        .await
+}

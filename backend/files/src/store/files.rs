@@ -158,6 +158,34 @@ pub(crate) async fn find(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Resul
         .await
 }
 
+/// Returns the newest file of a user with this content and name, if it is ready and not deleted.
+pub(crate) async fn find_same(db: &Database, user: UserId, sha256: &str, name: &str) -> sqlx::Result<Option<FileRow>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT ",
+            file_columns!(),
+            " FROM files f WHERE f.sha256 = ? AND f.user_id = ? AND f.name = ? AND f.status = 'ready' \
+             AND f.deleted_at IS NULL ORDER BY f.id DESC LIMIT 1"
+        )))
+        .bind(sha256)
+        .bind(user)
+        .bind(name)
+        .fetch_optional()
+        .await
+}
+
+/// Keeps a file that nothing refers to from being purged for a day. Returns `false` if the file is deleted.
+pub(crate) async fn touch(db: &Database, id: FileId) -> sqlx::Result<bool> {
+    let touched = db
+        .writer()
+        .query("UPDATE files SET created_at = ? WHERE id = ? AND deleted_at IS NULL")
+        .bind(now())
+        .bind(id)
+        .execute()
+        .await?;
+    Ok(touched.rows == 1)
+}
+
 /// Returns the size of a user's files, in bytes.
 pub(crate) async fn sum_bytes(db: &Database, user: UserId) -> sqlx::Result<i64> {
     db.reader().query(select!(SUM_BYTES)).bind(user).fetch_value().await

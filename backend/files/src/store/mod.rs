@@ -2,6 +2,7 @@
 
 pub(crate) mod blobs;
 pub(crate) mod files;
+pub(crate) mod overview;
 pub(crate) mod texts;
 
 use sqlx::error::DatabaseError;

@@ -399,6 +399,7 @@ fn a_step() -> Vec<ModelMessage> {
         tool_name: "add".into(),
         content: format!("result {id}"),
         is_error,
+        images: Vec::new(),
     };
     vec![
         ModelMessage::user_text("1 + 2?"),

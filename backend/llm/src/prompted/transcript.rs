@@ -115,7 +115,13 @@ mod tests {
     }
 
     fn result(id: &str, content: &str) -> ToolResult {
-        ToolResult { call_id: id.into(), tool_name: "add".into(), content: content.into(), is_error: false }
+        ToolResult {
+            call_id: id.into(),
+            tool_name: "add".into(),
+            content: content.into(),
+            is_error: false,
+            images: Vec::new(),
+        }
     }
 
     fn said(text: &str) -> AssistantBlock {

@@ -147,6 +147,7 @@ async fn several_tool_calls_in_one_answer_have_their_results_in_the_next_message
         tool_name: call.name.clone(),
         content: "3".to_owned(),
         is_error: false,
+        images: Vec::new(),
     });
     let next = request(vec![
         ModelMessage::user_text("What is 1 + 2?"),

@@ -21,7 +21,13 @@ fn call(id: &str, input: &str, written_by: Option<&ModelInfo>) -> AssistantBlock
 }
 
 fn result(id: &str) -> ToolResult {
-    ToolResult { call_id: id.to_owned(), tool_name: "add".to_owned(), content: format!("of {id}"), is_error: false }
+    ToolResult {
+        call_id: id.to_owned(),
+        tool_name: "add".to_owned(),
+        content: format!("of {id}"),
+        is_error: false,
+        images: Vec::new(),
+    }
 }
 
 /// Returns a user message, and a step of two calls with IDs in Kimi's form.

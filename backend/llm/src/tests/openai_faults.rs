@@ -125,8 +125,13 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         assert_eq!(played.thought, "Let me think.");
         let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
         let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
-        let result =
-            ToolResult { call_id: id.clone(), tool_name: name.clone(), content: "3".to_owned(), is_error: false };
+        let result = ToolResult {
+            call_id: id.clone(),
+            tool_name: name.clone(),
+            content: "3".to_owned(),
+            is_error: false,
+            images: Vec::new(),
+        };
         let next = request(vec![
             ModelMessage::user_text("What is 1 + 2?"),
             ModelMessage::Assistant(vec![
@@ -178,6 +183,7 @@ async fn a_thought_signature_is_sent_back_with_its_call_within_the_turn() {
         tool_name: "add".to_owned(),
         content: "3".to_owned(),
         is_error: false,
+        images: Vec::new(),
     });
     let (calls, results): (Vec<_>, Vec<_>) = (calls.collect(), results.collect());
     for (opaque, signature) in

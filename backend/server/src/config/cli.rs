@@ -326,6 +326,12 @@ pub enum AdminTask {
     },
     /// Checks the consistency of the database. Fails if it finds an inconsistency.
     Check,
+    /// Shows the number and size of files by user, and what nothing refers to.
+    Files {
+        /// Lists the files of the user with this name, the newest first.
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+    },
     /// Lists the API keys: ID, user, prefix, creation date, last use, and name.
     Keys {
         /// Permanently revokes the API key with this ID.

@@ -25,10 +25,10 @@ use serde_json::value::RawValue;
 use tallybook_conversations::ServiceError;
 use tokio::time::sleep;
 
-use super::{error::ApiError, state::State};
+use super::{error::ApiError, limits::MAX_BODY_BYTES, state::State};
 
-/// Path to which files are uploaded. Their bodies may take longer.
-const UPLOADS: &str = "/api/files";
+/// Paths to which files are sent. Their bodies may take longer.
+const UPLOADS: [&str; 4] = ["/api/files", "/v1/chat/completions", "/v1/responses", "/v1/chat"];
 
 /// A JSON body that must be an object. A list is refused, because serde would read its items as the struct's fields in
 /// order.
@@ -90,7 +90,7 @@ pub(crate) async fn limit_time(
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let is_upload = request.path() == UPLOADS && request.method() == Method::POST;
+    let is_upload = UPLOADS.contains(&request.path()) && request.method() == Method::POST;
     let time = request.app_data::<State>().map(|state| if is_upload { state.limits.upload } else { state.limits.body });
     match (request.take_payload(), time) {
         (Payload::None, _) | (_, None) => {}
@@ -149,7 +149,9 @@ impl From<UrlencodedError> for ApiError {
 impl From<JsonPayloadError> for ApiError {
     fn from(error: JsonPayloadError) -> Self {
         match error {
-            JsonPayloadError::OverflowKnownLength { .. } | JsonPayloadError::Overflow { .. } => Self::BodyTooLarge,
+            JsonPayloadError::OverflowKnownLength { .. } | JsonPayloadError::Overflow { .. } => {
+                Self::BodyTooLarge(MAX_BODY_BYTES)
+            }
             JsonPayloadError::ContentType => Self::NotJson,
             JsonPayloadError::Payload(error) => error.into(),
             JsonPayloadError::Deserialize(error) => Self::Body(format!("The body is not JSON: {error}.")),

@@ -12,7 +12,7 @@ use tallybook_files::FilesError;
 use tallybook_protocol::Problem;
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
-use super::{limits::MAX_BODY_BYTES, request_id};
+use super::request_id;
 use crate::http::openai::error::{CONVERSATION, ErrorBody, Refusal, wants_openai_errors};
 
 /// The reason why a request is refused.
@@ -67,8 +67,8 @@ pub(crate) enum ApiError {
     #[error("{0}")]
     Body(String),
     /// The body is too large.
-    #[error("The request body is too large. Send at most {} bytes.", MAX_BODY_BYTES)]
-    BodyTooLarge,
+    #[error("The request body is too large. Send at most {0} bytes.")]
+    BodyTooLarge(usize),
     /// The body did not arrive completely in time.
     #[error("The request body took too long to arrive. Send it again, over a faster connection if you can.")]
     BodyTooSlow,
@@ -139,6 +139,18 @@ impl ApiError {
             _ => (status, kind.replace('-', "_")),
         };
         (status, ErrorBody::new(status, self.to_string(), None, Some(code)))
+    }
+
+    /// Converts an error of the client to a refusal that names the parameter at fault, for API clients. Other errors
+    /// stay as they are.
+    pub(crate) fn in_param(self, param: &str) -> Self {
+        let (status, kind, _) = self.kind();
+        if !status.is_client_error() || matches!(self, Self::Refused(_)) {
+            return self;
+        }
+        let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
+        let code = Some(kind.replace('-', "_"));
+        Refusal { status, code, ..Refusal::bad(param, self.to_string()) }.into()
     }
 
     /// Returns the status, the last segment of the problem type, and the title.
@@ -212,7 +224,7 @@ impl ApiError {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
             }
             Self::Body(_) => (StatusCode::BAD_REQUEST, "bad-body", "Invalid body"),
-            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
+            Self::BodyTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
             Self::BodyTooSlow => (StatusCode::REQUEST_TIMEOUT, "body-too-slow", "Body timeout"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body is not JSON"),
             Self::Query(_) => (StatusCode::BAD_REQUEST, "bad-query", "Invalid query string"),

@@ -5,6 +5,10 @@ use std::{num::NonZeroUsize, thread::available_parallelism, time::Duration};
 /// Maximum size of a request body, in bytes. Fits the longest message with every character escaped.
 pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
+/// Maximum size of a request body that may contain files as base64, in bytes. Fits a file of 20 MiB, and text. Without
+/// the files, `MAX_BODY_BYTES` applies.
+pub(crate) const MAX_LARGE_BODY_BYTES: usize = 32 * 1024 * 1024;
+
 /// Maximum size of a form, in bytes. Fits a name, a password, and the address to redirect to.
 pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 

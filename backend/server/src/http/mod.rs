@@ -25,6 +25,7 @@ mod hosts;
 mod http10;
 mod i18n;
 mod identify;
+mod large_body;
 mod limits;
 mod mcp;
 mod messages;

@@ -8,8 +8,8 @@ use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_tool_history::{ToolHistory, ToolHistoryError};
 
 use super::{
-    connection_limits::ConnectionLimits, error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics,
-    metrics_token::MetricsToken, public_url::PublicUrl, site::Site,
+    connection_limits::ConnectionLimits, error::ApiError, hosts::Hosts, large_body::LargeBodies, limits::Limits,
+    metrics::Metrics, metrics_token::MetricsToken, public_url::PublicUrl, site::Site,
 };
 use crate::page_files::PageFiles;
 
@@ -25,6 +25,7 @@ pub struct AppState {
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) connection_limits: Arc<ConnectionLimits>,
+    pub(crate) large_bodies: LargeBodies,
     pub(crate) keep_alive: Duration,
     /// Base URL of links that are used outside the page. If it is `None`, each response uses the URL that its request
     /// was sent to.
@@ -64,6 +65,7 @@ impl AppState {
             limits,
             metrics,
             connection_limits,
+            large_bodies: LargeBodies::default(),
             keep_alive,
             public_url: None,
             metrics_token: None,

@@ -14,7 +14,7 @@ use crate::{
     support::{Engine, EventReader, Provider, TestApp, eventually, execute, on_every_engine, rows},
 };
 
-const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
+pub(crate) const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
 const WORD: &[u8] = include_bytes!("../../../documents/tests/fixtures/word.docx");
 
 async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Response {
@@ -24,7 +24,7 @@ async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) ->
 }
 
 /// Uploads a file and returns it.
-async fn uploaded(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Value {
+pub(crate) async fn uploaded(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Value {
     let response = upload(app, name, content).await;
     let (status, file) = (response.status(), response.json::<Value>().await.unwrap());
     assert_eq!(status, StatusCode::CREATED, "{file}");
@@ -53,16 +53,21 @@ async fn assert_problem(response: Response, status: u16, kind: &str) -> String {
     problem["detail"].as_str().unwrap().to_owned()
 }
 
-fn entry(name: &str, settings: ModelSettings, vision: bool) -> ModelEntry {
+pub(crate) fn entry(name: &str, settings: ModelSettings, vision: bool) -> ModelEntry {
     let choice = ModelChoice::Provider(settings);
     ModelEntry { name: name.to_owned(), choice, prices: None, vision, origin: Origin::Environment }
 }
 
-/// Returns the image parts of a request's last message, in either wire format.
-fn images_in(body: &Value) -> Vec<Value> {
+/// Returns the image parts of a request in either wire format, without the marks of caches.
+pub(crate) fn images_in(body: &Value) -> Vec<Value> {
     let messages = body["messages"].as_array().unwrap();
     let parts = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
-    parts.filter(|part| part["type"] == "image" || part["type"] == "image_url").cloned().collect()
+    let images = parts.filter(|part| part["type"] == "image" || part["type"] == "image_url").cloned();
+    let without_mark = |mut image: Value| {
+        image.as_object_mut().unwrap().remove("cache_control");
+        image
+    };
+    images.map(without_mark).collect()
 }
 
 on_every_engine! {
@@ -164,13 +169,7 @@ on_every_engine! {
             let requests = model.requests();
             let (first, second) = (images_in(&requests[0].body), images_in(&requests[1].body));
             assert_eq!(first.len(), 1, "{}", requests[0].body);
-            let without_marks = |mut images: Vec<Value>| {
-                for image in &mut images {
-                    image.as_object_mut().unwrap().remove("cache_control");
-                }
-                images
-            };
-            assert_eq!(without_marks(first.clone()), without_marks(second));
+            assert_eq!(first, second);
             match provider {
                 Provider::Anthropic => assert_eq!(first[0]["source"]["media_type"], "image/png"),
                 Provider::OpenAi => {
@@ -377,4 +376,20 @@ async fn the_operators_check_finds_damaged_content() {
     execute!(app, AssertSqlSafe("UPDATE blob_chunks SET bytes = x'00'".to_owned()));
     let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
     assert!(!is_sound && words.contains("1 contents of files"), "{words}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_sees_the_files_of_each_user() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch(&engine, &model);
+    uploaded(&app, "used.txt", "Used.").await;
+    let deleted = uploaded(&app, "deleted.txt", "Deleted.").await;
+    assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
+    let (is_done, words) = said(&admin(&engine, &model, &["files"]));
+    assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
+    assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
+    assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
+    let user = words.split_whitespace().next().unwrap();
+    let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
+    assert!(is_done && words.contains("used.txt") && !words.contains("deleted.txt"), "{words}");
 }

@@ -18,6 +18,7 @@ mod agent_faults;
 mod bad_input;
 mod branches;
 mod build_script;
+mod call_files;
 mod command_line;
 mod compression;
 mod config_file;

@@ -4,12 +4,14 @@
 //! - `programs/refusals`: requests that are refused
 //! - `programs/plain`: direct model calls
 //! - `programs/consent`: approvals
+//! - `programs/files`: images and files
 //! - `programs/responses`, `programs/threads`, `programs/mcp`: other APIs
 //! - `programs/python`: a real client
 //! - `accounts/programs`: the owners of the conversations
 
 mod client_tools;
 mod consent;
+mod files;
 mod kit;
 mod mcp;
 mod plain;

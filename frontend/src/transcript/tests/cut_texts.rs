@@ -34,10 +34,12 @@ fn cut(mut call: ToolCall) -> ToolCall {
 fn events() -> Vec<ChatEvent> {
     let ToolCall { tool_call_id, tool_name, input, input_bytes, truncated, offset, .. } = cut(running_call());
     let started = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
-    let ToolCall { tool_call_id, output, output_bytes, truncated, error, error_type, status, duration_ms, .. } =
-        cut(long_call());
+    let ToolCall {
+        tool_call_id, output, output_bytes, truncated, error, error_type, status, duration_ms, files, ..
+    } = cut(long_call());
     let duration_ms = duration_ms.unwrap();
-    let ended = ToolCallEnd { tool_call_id, output, output_bytes, truncated, error, error_type, status, duration_ms };
+    let ended =
+        ToolCallEnd { tool_call_id, output, output_bytes, truncated, error, error_type, status, duration_ms, files };
     vec![
         start(1),
         delta(0, "Adding. "),

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 
 use tallybook_accounts::UserId;
+use tallybook_files::FileRow;
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, NewMessage};
 use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    attachments::find_attached,
     context::Context,
-    input::check_message,
+    input::{check_file_count, check_message},
     models::Model,
     service::ConversationService,
     store::{
@@ -39,8 +41,9 @@ pub struct ApiClientRequest {
     pub chat_id: Option<String>,
     /// Catalog name of the model. `None` for the default model.
     pub model: Option<String>,
-    /// The question, as it is stored. Empty if the request has only results of tools, which answer no new question.
-    pub question: String,
+    /// Parts of the question, as it is stored. Empty if the request has only results of tools, which answer no new
+    /// question.
+    pub question: Vec<MessagePart>,
     /// Input for the model, which follows the context of the previous response.
     pub input: ClientInput,
     /// The response that the request continues, and whether later requests may continue this one.
@@ -70,14 +73,16 @@ impl ConversationService {
         let (input, previous) = prepend_context(before, input)?;
         let Restored { messages, answered } = restore(context, program, input.messages).await?;
         let input = Some(Arc::new(ClientInput { messages, ..input }));
-        let mut parts = vec![MessagePart::Text { text: question }];
+        check_file_count(&question)?;
+        let mut parts = if question.is_empty() { vec![MessagePart::Text { text: String::new() }] } else { question };
+        let files = find_attached(context, program.user, &parts, model).await?;
         if let Some(place) = answered {
             let row = context.find_conversation(program.user, place.uuid).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
             parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
             let at = Place::Question(&row, place.user_message_id);
             let api = ApiParams { program, own_id: None, input: input.clone(), chaining: &chaining };
-            if let Some(turn) = start_at(context, Some(at), &parts, model, &api).await? {
+            if let Some(turn) = start_at(context, Some(at), &parts, &[], model, &api).await? {
                 return Ok(turn);
             }
         }
@@ -98,17 +103,17 @@ impl ConversationService {
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
         let api = ApiParams { program, own_id, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
-            && let Some(turn) = start_at(context, Some(Place::Below(&row, parent)), &parts, model, &api).await?
+            && let Some(turn) = start_at(context, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
         {
             return Ok(turn);
         }
-        start_at(context, None, &parts, model, &api).await?.ok_or(ServiceError::TurnRunning)
+        start_at(context, None, &parts, &files, model, &api).await?.ok_or(ServiceError::TurnRunning)
     }
 
     /// Starts a thread as [`Self::answer_program`] does. The question must satisfy the same limits as a message in the
     /// web UI.
     pub async fn start_thread(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
-        check_message(&NewMessage { content: request.question.clone(), ..NewMessage::default() })?;
+        check_message(&NewMessage { parts: request.question.clone(), ..NewMessage::default() })?;
         self.answer_program(request).await
     }
 
@@ -118,17 +123,18 @@ impl ConversationService {
         user: UserId,
         uuid: Uuid,
         model: Option<&str>,
-        question: String,
+        question: Vec<MessagePart>,
     ) -> Result<StartedTurn, ServiceError> {
-        let parts = check_message(&NewMessage { content: question, ..NewMessage::default() })?;
+        let parts = check_message(&NewMessage { parts: question, ..NewMessage::default() })?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
         let model = context.model_for(model, row.model.as_deref())?;
+        let files = find_attached(context, user, &parts, model).await?;
         // No conversation is created here, so the API client does not matter.
         let program = ApiClient { user, key_id: 0 };
         let chaining = Chaining::default();
         let api = ApiParams { program, own_id: None, input: None, chaining: &chaining };
-        match start_at(context, Some(Place::Below(&row, Parent::Head)), &parts, model, &api).await? {
+        match start_at(context, Some(Place::Below(&row, Parent::Head)), &parts, &files, model, &api).await? {
             Some(turn) => Ok(turn),
             None => Err(context.busy(row.id).await?),
         }
@@ -141,6 +147,7 @@ async fn start_at(
     context: &Arc<Context>,
     place: Option<Place<'_>>,
     parts: &[MessagePart],
+    files: &[FileRow],
     model: &Arc<Model>,
     api: &ApiParams<'_>,
 ) -> Result<Option<StartedTurn>, ServiceError> {
@@ -151,9 +158,7 @@ async fn start_at(
         None => (None, new(Parent::Head)),
     };
     let (user, mode) = (api.program.user, AnswerMode::React);
-    match start_turn(context, StartParams { user, row, question, parts, files: &[], model, mode, api: Some(api) })
-        .await?
-    {
+    match start_turn(context, StartParams { user, row, question, parts, files, model, mode, api: Some(api) }).await? {
         Start::Started(turn) => Ok(Some(turn)),
         Start::Duplicate(_) | Start::Busy => Ok(None),
     }

@@ -16,7 +16,9 @@ use crate::{
     store::{
         ConversationId, message_files, messages, model_calls,
         rows::{MessageRow, ModelCallRow, SizeRow, ToolCallRow, TreeNode},
-        stored_id, tool_calls,
+        stored_id,
+        tool_call_files::add_files,
+        tool_calls,
     },
     turn::{context::prompt_files::PromptFiles, step_text::bytes_in},
 };
@@ -79,7 +81,8 @@ async fn read_exchanges(
     let answers: Vec<MessageId> =
         messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
     let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
-    let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
+    let mut tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
+    add_files(&context.db, &mut tool_calls).await?;
     let questions = read_questions(context, &messages, files).await?;
     Ok(exchanges(&messages, questions, &model_calls, &tool_calls, is_resumed, limits))
 }
@@ -136,7 +139,9 @@ pub(crate) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx
     let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
     let max_output_bytes = MAX_READ_BYTES / rows.len().max(1);
     let max_output_bytes = max_output_bytes.max(MIN_READ_BYTES).min(context.agent.limits().model_output_bytes);
-    tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await
+    let mut rows = tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await?;
+    add_files(&context.db, &mut rows).await?;
+    Ok(rows)
 }
 
 /// Maximum number of messages whose sizes one query reads.
@@ -320,6 +325,9 @@ fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Optio
         tool_name: request.name.clone(),
         is_error: row.is_none_or(|call| call.output.is_none()),
         content: content.unwrap_or_else(|| error_json(&request.name, NO_RESULT, "interrupted", None, limit)),
+        images: row
+            .map(|call| call.files.iter().map(|file| UserPart::StoredFile(file.id)).collect())
+            .unwrap_or_default(),
     })
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod summary;
 
 use std::collections::HashMap;
 
+use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{MessageId, MessagePart};
@@ -36,6 +37,7 @@ const SUMMARY_FRAME_TOKENS: usize = 100;
 /// Builder of the prompt context of one turn.
 pub(crate) struct ContextBuilder<'a> {
     pub(crate) context: &'a Context,
+    pub(crate) user: UserId,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     pub(crate) model: &'a Model,
@@ -152,9 +154,16 @@ impl ContextBuilder<'_> {
         let summaries = if is_whole { Vec::new() } else { self.summaries_before(&branch).await? };
         candidates.covered = summaries.iter().map(|(covered, _)| *covered).collect();
         let Selection { summary, first } = select(&candidates, whole, budget);
+        let mut earlier = exchanges.split_off(first.saturating_sub(candidates.unread));
+        let mut current = current.map(|current| current.messages).unwrap_or_default();
+        // The images of tools. The newest come first, because the size of all images is limited.
+        files.load_all(self.user, &mut current).await?;
+        for exchange in earlier.iter_mut().rev() {
+            files.load_all(self.user, &mut exchange.messages).await?;
+        }
         Ok(Found {
-            earlier: exchanges.split_off(first.saturating_sub(candidates.unread)),
-            current: current.map(|current| current.messages).unwrap_or_default(),
+            earlier,
+            current,
             summary: summary.map(|at| summaries[at].1),
             from: (first > 0).then(|| branch.get(2 * first).map(|place| place.id)).flatten(),
         })
@@ -178,6 +187,9 @@ impl ContextBuilder<'_> {
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
+        let mut files = PromptFiles::of_model(self.context, self.model);
+        let contexts = files.load_all(self.user, &mut messages).await?;
+        message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);
         let current = messages.split_off(question);
         let summary = self.newest_summary(&messages, &current).await?;

@@ -77,6 +77,7 @@ fn refused(ruling: &ReviewDecision) -> EndedToolCall {
         error: Some(ruling.refusal()),
         error_type: Some(DENIED_TYPE.to_owned()),
         duration_ms: 0,
+        files: Vec::new(),
     }
 }
 
@@ -99,6 +100,7 @@ fn tool_call_payload(id: ToolCallId, call: &StartedToolCall<'_>, offset: i64, st
         started_at,
         reviews: Vec::new(),
         decision: None,
+        files: Vec::new(),
     };
     CallsBudget::default().fit(&mut payload);
     payload
@@ -115,6 +117,7 @@ pub(crate) fn end_event(id: ToolCallId, end: &EndedToolCall) -> ChatEvent {
         truncated: false,
         status: end.status,
         duration_ms: end.duration_ms,
+        files: end.files.iter().map(|file| file.file.clone()).collect(),
     };
     CallsBudget::default().fit_end(&mut event);
     ChatEvent::ToolCallEnd(event)

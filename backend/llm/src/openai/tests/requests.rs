@@ -100,6 +100,7 @@ fn a_request_whole() {
         tool_name: "add".into(),
         content: format!("result {id}"),
         is_error: false,
+        images: Vec::new(),
     };
     let messages = vec![
         ModelMessage::user_text("1 + 2?"),

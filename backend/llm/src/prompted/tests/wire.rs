@@ -95,6 +95,7 @@ async fn calls_and_results_are_sent_as_text() {
             tool_name: call.name.clone(),
             content: r#"{"success":true,"result":"3.1"}"#.to_owned(),
             is_error: false,
+            images: Vec::new(),
         };
         let said = vec![
             AssistantBlock::Text { text: answer.text },

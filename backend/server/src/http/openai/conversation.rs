@@ -5,8 +5,13 @@
 use std::collections::HashMap;
 
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+use tallybook_protocol::MessagePart;
 
-use crate::http::openai::{error::Refusal, request::Content};
+use crate::http::openai::{
+    attachments::{self, NewAttachment, is_attachment},
+    error::Refusal,
+    request::{Content, ContentPart},
+};
 
 /// Markup with which `Open WebUI` shows one of Tallybook's tool calls in the text of an answer. It is not part of the
 /// answer.
@@ -18,21 +23,26 @@ const CALL_END: &str = "</details>";
 pub(crate) struct ParsedConversation {
     pub(crate) system: Vec<String>,
     pub(crate) history: Vec<ModelMessage>,
-    /// The last user message.
-    pub(crate) question: String,
+    /// The last user message. Its files have provisional IDs.
+    pub(crate) question: Vec<MessagePart>,
+    /// Images and files of all user messages.
+    pub(crate) attachments: Vec<NewAttachment>,
     pub(crate) questions: usize,
     /// `true` if the request contains no earlier answer: neither an assistant's message nor a previous response.
     pub(crate) is_first: bool,
 }
 
 impl ParsedConversation {
-    /// Returns all user messages as one question.
-    pub(crate) fn questions_in_one(self) -> String {
-        let text = self.history.iter().filter_map(|message| match message {
-            ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
+    /// Returns all user messages as one question: their text, followed by their files.
+    pub(crate) fn questions_in_one(&self) -> Vec<MessagePart> {
+        let parts = self.history.iter().filter_map(|message| match message {
+            ModelMessage::User(parts) => Some(question_of(parts)),
             ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
         });
-        text.collect::<Vec<_>>().join("\n\n")
+        let parts: Vec<MessagePart> = parts.flatten().collect();
+        let text = MessagePart::join_texts(&parts);
+        let text = Some(text).filter(|text| !text.is_empty()).map(|text| MessagePart::Text { text });
+        text.into_iter().chain(parts.into_iter().filter(|part| part.file_id().is_some())).collect()
     }
 }
 
@@ -79,12 +89,14 @@ impl ConversationParser {
         Ok(())
     }
 
-    pub(crate) fn user(&mut self, text: String) -> Result<(), Refusal> {
+    /// Adds a user message, whose content is in the parameter `place`. `kinds` are the types of parts that are text.
+    pub(crate) fn user(&mut self, place: &str, content: Option<Content>, kinds: &[&str]) -> Result<(), Refusal> {
+        let parts = parts_of(place, content, kinds, &mut self.parsed.attachments)?;
         self.open.close(&mut self.parsed.history)?;
         self.last = Last::User;
         self.parsed.questions += 1;
-        self.parsed.history.push(ModelMessage::user_text(&text));
-        self.parsed.question = text;
+        self.parsed.question = question_of(&parts);
+        self.parsed.history.push(ModelMessage::User(parts));
         Ok(())
     }
 
@@ -111,7 +123,9 @@ impl ConversationParser {
     pub(crate) fn end(mut self) -> Result<ParsedConversation, Refusal> {
         self.open.close(&mut self.parsed.history)?;
         let (mut parsed, field) = (self.parsed, self.field);
-        if parsed.question.trim().is_empty() && !(self.has_previous && self.last == Last::Tool) {
+        let is_empty = MessagePart::join_texts(&parsed.question).trim().is_empty()
+            && parsed.question.iter().all(|part| part.file_id().is_none());
+        if is_empty && !(self.has_previous && self.last == Last::Tool) {
             let message = "There is no question. Send at least one message of the role user with words in it.";
             return Err(Refusal::bad(field, message));
         }
@@ -127,6 +141,72 @@ impl ConversationParser {
     }
 }
 
+/// Returns the parts of a question as they are stored.
+fn question_of(parts: &[UserPart]) -> Vec<MessagePart> {
+    let part = |part: &UserPart| match part {
+        UserPart::Text(text) => Some(MessagePart::Text { text: text.clone() }),
+        UserPart::StoredFile(id) => Some(MessagePart::File { file_id: *id }),
+        UserPart::Image(_) => None,
+    };
+    parts.iter().filter_map(part).collect()
+}
+
+/// Returns the parts of a user message, and adds its images and files to `attachments`. Neighboring texts become one
+/// part.
+fn parts_of(
+    place: &str,
+    content: Option<Content>,
+    kinds: &[&str],
+    attachments: &mut Vec<NewAttachment>,
+) -> Result<Vec<UserPart>, Refusal> {
+    let Some(Content::Parts(parts)) = content else {
+        return Ok(vec![UserPart::Text(text_of(place, content, kinds)?)]);
+    };
+    let (mut read, mut texts) = (Vec::new(), Vec::new());
+    let has_files = parts.iter().any(|part| is_attachment(&part.kind));
+    for (at, part) in parts.into_iter().enumerate() {
+        let place = format!("{place}[{at}]");
+        if is_attachment(&part.kind) {
+            push_texts(&mut read, &mut texts);
+            read.push(UserPart::StoredFile(attachments::read(place, part, attachments)?));
+        } else {
+            texts.push(part_text(place, part, kinds)?);
+        }
+    }
+    if !has_files {
+        return Ok(vec![UserPart::Text(texts.join("\n\n"))]);
+    }
+    push_texts(&mut read, &mut texts);
+    Ok(read)
+}
+
+/// Adds texts as one part, unless they are empty.
+fn push_texts(parts: &mut Vec<UserPart>, texts: &mut Vec<String>) {
+    let text = std::mem::take(texts).join("\n\n");
+    if !text.trim().is_empty() {
+        parts.push(UserPart::Text(text));
+    }
+}
+
+/// Returns the text of a part. Refuses NUL characters, and parts whose type is not in `kinds`.
+fn part_text(place: String, part: ContentPart, kinds: &[&str]) -> Result<String, Refusal> {
+    let kind = part.kind.clone();
+    let Some(text) = part.into_text().filter(|_| kinds.contains(&kind.as_str())) else {
+        let message = format!("A part of the type {kind:?} cannot be read here. Send text.");
+        return Err(Refusal::bad(place, message));
+    };
+    check_text(&place, &text)?;
+    Ok(text)
+}
+
+fn check_text(place: &str, text: &str) -> Result<(), Refusal> {
+    if text.contains('\0') {
+        let message = "The message contains a NUL character. Remove it and send again.";
+        return Err(Refusal::bad(place, message));
+    }
+    Ok(())
+}
+
 /// Returns the text of `content`. Refuses NUL characters, and parts whose type is not in `kinds`. `place` is the name
 /// of the request's parameter, for the refusal.
 pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
@@ -136,20 +216,12 @@ pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> 
         Some(Content::Parts(parts)) => {
             let mut texts = Vec::new();
             for (at, part) in parts.into_iter().enumerate() {
-                let kind = part.kind.clone();
-                let Some(text) = part.into_text().filter(|_| kinds.contains(&kind.as_str())) else {
-                    let message = format!("A part of the type {kind:?} cannot be read here. Send text.");
-                    return Err(Refusal::bad(format!("{place}[{at}]"), message));
-                };
-                texts.push(text);
+                texts.push(part_text(format!("{place}[{at}]"), part, kinds)?);
             }
             texts.join("\n\n")
         }
     };
-    if text.contains('\0') {
-        let message = "The message contains a NUL character. Remove it and send again.";
-        return Err(Refusal::bad(place, message));
-    }
+    check_text(place, &text)?;
     Ok(text)
 }
 
@@ -179,7 +251,8 @@ impl OpenCalls {
             let message = format!("This is the result of {id:?}, but the answer before asks for no such call.");
             return Err(Refusal::bad(place, message));
         };
-        let result = ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false };
+        let result =
+            ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false, images: Vec::new() };
         self.results.insert(id, result);
         Ok(())
     }

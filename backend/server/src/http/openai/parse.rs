@@ -5,9 +5,10 @@ use tallybook_conversations::{
     ApiClient, ApiClientRequest, Chaining, ClientInput, ClientTool, Weight, models::Catalog,
 };
 use tallybook_llm::{Sampling, ToolCallRequest};
-use tallybook_protocol::first_chars;
+use tallybook_protocol::{MessagePart, first_chars};
 
 use crate::http::openai::{
+    attachments::NewAttachment,
     conversation::{ConversationParser, ParsedConversation, text_of},
     error::Refusal,
     request::{
@@ -35,6 +36,8 @@ pub(crate) struct AnswerRequest {
     pub(crate) direct: Option<Weight>,
     /// Options of the stream; `None` if the response is not streamed.
     pub(crate) stream: Option<StreamOptions>,
+    /// Images and files of the messages, which must be stored first.
+    pub(crate) attachments: Vec<NewAttachment>,
     pub(crate) request: ApiClientRequest,
 }
 
@@ -66,9 +69,10 @@ pub(crate) fn parse_chat_request(
     refuse_client_tools(is_direct, &tools)?;
     let parsed = parse_messages(request.messages)?;
     let is_task = is_task(headers, &parsed, is_stream);
-    let ParsedConversation { system, history, question, .. } = parsed;
+    let ParsedConversation { system, history, question, attachments, .. } = parsed;
     Ok(AnswerRequest {
         name,
+        attachments,
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage, tools: reports_tools }),
         request: ApiClientRequest {
@@ -104,8 +108,10 @@ pub(crate) fn refuse_client_tools(is_direct: bool, tools: &[ClientTool]) -> Resu
 
 /// Returns `true` if the request is a background task such as writing a title.
 pub(crate) fn is_task(headers: &HeaderMap, parsed: &ParsedConversation, is_stream: bool) -> bool {
-    let has_task_prefix =
-        !is_stream && parsed.is_first && parsed.questions == 1 && parsed.question.starts_with(TASK_PREFIX);
+    let has_task_prefix = !is_stream
+        && parsed.is_first
+        && parsed.questions == 1
+        && MessagePart::join_texts(&parsed.question).starts_with(TASK_PREFIX);
     has_task_prefix || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
@@ -223,10 +229,14 @@ pub(crate) fn parse_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Pars
     for (at, message) in messages {
         let ChatMessage { role, content, refusal, tool_calls, tool_call_id } = message;
         let kinds: &[&str] = if role == "assistant" { &["text", ContentPart::REFUSAL] } else { &["text"] };
-        let text = text_of(&format!("messages[{at}].content"), content, kinds)?;
+        let place = format!("messages[{at}].content");
+        if role == "user" {
+            parser.user(&place, content, kinds)?;
+            continue;
+        }
+        let text = text_of(&place, content, kinds)?;
         match role.as_str() {
             "system" | "developer" => parser.system(text)?,
-            "user" => parser.user(text)?,
             "assistant" => {
                 let calls = tool_calls.unwrap_or_default().into_iter().map(|ToolCall { id, function }| {
                     ToolCallRequest { id, name: function.name, input_text: function.arguments, written_by: None }

@@ -129,14 +129,47 @@ pub(crate) enum Content {
     Parts(Vec<ContentPart>),
 }
 
-#[derive(Debug, Deserialize, ToSchema)]
+/// A part of a message: text, an image or a file. Images and files are accepted in user messages.
+#[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct ContentPart {
     #[serde(rename = "type")]
-    #[schema(pattern = "^(text|refusal)$")]
     pub(crate) kind: String,
     pub(crate) text: Option<String>,
     /// Text of a part of the type `refusal`, by which an assistant declined to answer.
     pub(crate) refusal: Option<String>,
+    /// Of an image: a data URL with base64. Remote URLs are refused.
+    pub(crate) image_url: Option<ImageUrl>,
+    /// Of a part of the type `file`.
+    pub(crate) file: Option<FilePart>,
+    /// Of a part of the type `input_file`: a data URL, or base64.
+    pub(crate) file_data: Option<String>,
+    /// Name of an `input_file`.
+    pub(crate) filename: Option<String>,
+    #[schema(schema_with = nothing, required = false)]
+    pub(crate) file_id: Option<String>,
+    /// Of an `input_file`: a data URL. Remote URLs are refused.
+    pub(crate) file_url: Option<String>,
+}
+
+/// An image as a data URL.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ImageUrl {
+    /// As the Responses API has it.
+    Url(String),
+    /// As chat completions have it.
+    Object { url: String },
+}
+
+/// A file with its content.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = ContentFile)]
+pub(crate) struct FilePart {
+    /// A data URL, or base64.
+    pub(crate) file_data: Option<String>,
+    pub(crate) filename: Option<String>,
+    #[schema(schema_with = nothing, required = false)]
+    pub(crate) file_id: Option<String>,
 }
 
 impl ContentPart {

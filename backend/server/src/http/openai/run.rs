@@ -1,9 +1,10 @@
 //! HTTP handler for `POST /v1/chat/completions`: starts a turn or a direct model call, and streams or collects the
 //! answer until it ends or the client disconnects. The other APIs use the same functions.
 
-use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Json};
+use std::mem::take;
+
+use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Payload};
 use chrono::{DateTime, Utc};
-use serde_json::value::RawValue;
 use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_conversations::{ApiClient, ConversationService, ServiceError, StartedTurn};
 use tallybook_database::now;
@@ -17,6 +18,7 @@ use crate::http::{
     connection_limits::StreamPermit,
     error::ApiError,
     openai::{
+        attachments,
         chunk::{Chunk, Chunks, Completion, WholeAnswer},
         error::{CONVERSATION, Refusal},
         follow::{DirectCall, Follower},
@@ -57,10 +59,13 @@ pub(crate) async fn create(
     peer: Peer,
     _permit: StreamPermit,
     request: HttpRequest,
-    body: Json<Box<RawValue>>,
+    payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
-    let asked = parse_chat_request(body.get(), request.headers(), program_of(&caller), state.service.models())?;
+    let body = state.large_bodies.read(&request, payload).await?;
+    let mut asked =
+        parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), state.service.models())?;
+    attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, stream) = (asked.name.clone(), asked.stream);
     let answer = Answer::start(&state, &request, asked).await?;
     let (id, created, conversation) =
@@ -135,9 +140,7 @@ impl Answer {
             let follow = follow_turn(state, request, user, |service| async move { service.answer_program(new).await });
             return Ok(Self::of_turn(follow.await?));
         };
-        let ask = move |service: ConversationService| async move {
-            service.call_model(user, new.model.as_deref(), new.input, weight).await
-        };
+        let ask = move |service: ConversationService| async move { service.call_model(new, weight).await };
         let source = Source::Direct(DirectCall::new(state.run(ask).await?));
         Ok(Self { source, id: Uuid::new_v4().simple().to_string(), created_at: now() })
     }

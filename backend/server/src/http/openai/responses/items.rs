@@ -41,7 +41,7 @@ pub(crate) fn read(input: &RawValue, has_previous: bool) -> Result<ParsedConvers
     let mut parser = ConversationParser::new("input", has_previous);
     if input.get().starts_with('"') {
         let text: String = parse_part(input.get(), "input")?;
-        parser.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
+        parser.user("input", Some(Content::Text(text)), &TEXTS)?;
         return parser.end();
     }
     let items: Vec<InputItem> = parse_part(input.get(), "input")?;
@@ -82,7 +82,12 @@ pub(crate) fn read(input: &RawValue, has_previous: bool) -> Result<ParsedConvers
 fn message(at: usize, item: InputItem, step: &mut Step, parser: &mut ConversationParser) -> Result<(), Refusal> {
     let role = item.role.unwrap_or_default();
     let kinds: &[&str] = if role == "assistant" { &ASSISTANT_TEXTS } else { &TEXTS };
-    let text = text_of(&format!("input[{at}].content"), item.content, kinds)?;
+    let place = format!("input[{at}].content");
+    if role == "user" {
+        step.append_to(parser)?;
+        return parser.user(&place, item.content, kinds);
+    }
+    let text = text_of(&place, item.content, kinds)?;
     if role == "assistant" {
         if !step.results.is_empty() {
             step.append_to(parser)?;
@@ -93,7 +98,6 @@ fn message(at: usize, item: InputItem, step: &mut Step, parser: &mut Conversatio
     }
     step.append_to(parser)?;
     match role.as_str() {
-        "user" => parser.user(text),
         "system" | "developer" => parser.system(text),
         _ => {
             let message = format!("The role {role:?} is unknown. Use user, assistant, system or developer.");
@@ -175,6 +179,7 @@ impl Step {
 mod tests {
     use serde_json::{Value, json, value::to_raw_value};
     use tallybook_llm::{AssistantBlock, ModelMessage};
+    use tallybook_protocol::MessagePart;
 
     use super::{ParsedConversation, read};
 
@@ -231,7 +236,10 @@ mod tests {
             assert_eq!(shape(&parsed(&items, false).unwrap()), expected, "{items}");
         }
         let alone = parsed(&json!("q"), false).unwrap();
-        assert_eq!((shape(&alone).as_str(), alone.question.as_str(), alone.is_first), ("u", "q", true));
+        assert_eq!(
+            (shape(&alone), MessagePart::join_texts(&alone.question), alone.is_first),
+            ("u".into(), "q".into(), true)
+        );
     }
 
     #[test]

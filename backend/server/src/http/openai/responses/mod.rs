@@ -9,12 +9,13 @@ mod events;
 mod items;
 pub(crate) mod request;
 
+use std::mem::take;
+
 use actix_web::{
     HttpRequest, HttpResponse,
-    web::{Json, Path},
+    web::{Json, Path, Payload},
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tallybook_conversations::{ConversationService, ServiceError, StoredResponse};
 use tallybook_protocol::MessageStatus;
 use utoipa::{OpenApi, ToSchema};
@@ -24,6 +25,7 @@ use crate::http::{
     connection_limits::StreamPermit,
     error::ApiError,
     openai::{
+        attachments,
         chunk::WholeAnswer,
         responses::{
             body::{Head, ResponseBody},
@@ -69,11 +71,13 @@ pub(crate) async fn create(
     peer: Peer,
     _permit: StreamPermit,
     request: HttpRequest,
-    body: Json<Box<RawValue>>,
+    payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
-    let (asked, repeated) =
-        parse_response_request(body.get(), request.headers(), program_of(&caller), state.service.models())?;
+    let body = state.large_bodies.read(&request, payload).await?;
+    let (mut asked, repeated) =
+        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), state.service.models())?;
+    attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
     let answer = Answer::start(&state, &request, asked).await.map_err(|error| match error {
         ApiError::Service(ServiceError::NoSuchResponse) => {

@@ -153,7 +153,7 @@ pub(crate) fn parse_response_request(
         tool_choice: tool_choice.clone(),
         names,
     };
-    let ParsedConversation { system, history, question, .. } = parsed;
+    let ParsedConversation { system, history, question, attachments, .. } = parsed;
     let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let system = instructions.into_iter().chain(system).collect();
@@ -163,6 +163,7 @@ pub(crate) fn parse_response_request(
         name,
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
+        attachments,
         request: ApiClientRequest { program, chat_id, model, question, input, chaining },
     };
     Ok((asked, repeated))

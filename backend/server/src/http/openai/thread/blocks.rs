@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::http::openai::{
     error::Refusal,
-    request::{ChatMessage, Content, ContentPart, Function, ToolCall, parse_part},
+    request::{ChatMessage, Content, ContentPart, FilePart, Function, ImageUrl, ToolCall, parse_part},
 };
 
 /// A message, in the words of chat completions or with Anthropic's blocks as its content.
@@ -38,7 +38,6 @@ enum Blocks {
 struct Block {
     /// `thinking` is skipped.
     #[serde(rename = "type")]
-    #[schema(pattern = "^(text|refusal|tool_use|tool_result|thinking|redacted_thinking)$")]
     kind: String,
     text: Option<String>,
     /// Text of a `refusal`, by which an assistant declined to answer.
@@ -55,6 +54,25 @@ struct Block {
     /// Of a `tool_result`: a text, or blocks of text.
     #[schema(value_type = Option<Content>)]
     content: Option<Box<RawValue>>,
+    /// Of an `image` or a `document`: its content.
+    source: Option<Source>,
+    /// Name of a `document`.
+    title: Option<String>,
+    /// Of an `image_url`, as chat completions have it.
+    image_url: Option<ImageUrl>,
+    /// Of a `file`, as chat completions have it.
+    file: Option<FilePart>,
+}
+
+/// The content of an image or a document.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ThreadContentSource)]
+struct Source {
+    /// In base64.
+    data: Option<String>,
+    media_type: Option<String>,
+    /// A data URL. Remote URLs are refused.
+    url: Option<String>,
 }
 
 /// Converts a thread's messages to those of chat completions. Each has the index of the thread's message that it was
@@ -88,7 +106,7 @@ fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(C
                 has_results = true;
                 push(block.into_result(&place)?);
             }
-            _ => parts.push(ContentPart { kind: block.kind, text: block.text, refusal: block.refusal }),
+            _ => parts.push(block.into_part()),
         }
     }
     if !has_results || !parts.is_empty() {
@@ -98,6 +116,17 @@ fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(C
 }
 
 impl Block {
+    /// Returns the block as a part of a message. An image or a document becomes an image or a file in the form of chat
+    /// completions.
+    fn into_part(self) -> ContentPart {
+        let Self { kind, text, refusal, source, title, image_url, file, .. } = self;
+        let given = source.map(|Source { data, media_type, url }| {
+            let encoded = data.map(|data| format!("data:{};base64,{data}", media_type.unwrap_or_default()));
+            FilePart { file_data: encoded.or(url), filename: title, file_id: None }
+        });
+        ContentPart { kind, text, refusal, image_url, file: file.or(given), ..ContentPart::default() }
+    }
+
     fn into_call(self, place: &str) -> Result<ToolCall, Refusal> {
         let (Some(id), Some(name), Some(input)) = (self.id, self.name, self.input) else {
             return Err(Refusal::bad(place, "A tool_use block needs an id, a name and an input."));

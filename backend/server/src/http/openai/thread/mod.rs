@@ -7,12 +7,17 @@
 mod blocks;
 mod chunk;
 
-use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Json};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{Json, Payload},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tallybook_accounts::Caller;
 use tallybook_agent::STEP_LIMIT;
 use tallybook_conversations::{ApiClientRequest, Chaining, ClientInput};
+use tallybook_protocol::MessagePart;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
 
@@ -20,7 +25,9 @@ use crate::http::{
     caller::Authenticated,
     connection_limits::StreamPermit,
     error::ApiError,
+    large_body::LargeBody,
     openai::{
+        attachments::{self, NewAttachment},
         chunk::UsageBody,
         conversation::ParsedConversation,
         error::{ErrorBody, Refusal},
@@ -51,9 +58,12 @@ struct ThreadQuestion {
     thread_id: Option<Uuid>,
     /// Name of the model in the catalog; `None` for the default model.
     model: Option<String>,
-    question: String,
+    question: Vec<MessagePart>,
     /// The context of a thread that begins here.
     input: ClientInput,
+    attachments: Vec<NewAttachment>,
+    /// The body, if it may contain files.
+    body: Option<LargeBody>,
 }
 
 /// Starts the turn that answers, and follows it.
@@ -63,16 +73,18 @@ async fn start(
     request: &HttpRequest,
     asked: ThreadQuestion,
 ) -> Result<Follower, ApiError> {
-    let ThreadQuestion { thread_id, model, question, input } = asked;
-    let user = caller.user;
+    let ThreadQuestion { thread_id, model, question, input, attachments, body } = asked;
+    let (user, program, chaining) = (caller.user, program_of(caller), Chaining::default());
+    let mut new = ApiClientRequest { program, chat_id: None, model, question, input, chaining };
+    if let Some(body) = body {
+        attachments::store(state, body, attachments, &mut new).await?;
+    }
     if let Some(uuid) = thread_id {
         let follow = follow_turn(state, request, user, move |service| async move {
-            service.answer_in_thread(user, uuid, model.as_deref(), question).await
+            service.answer_in_thread(user, uuid, new.model.as_deref(), new.question).await
         });
         return follow.await;
     }
-    let (program, chaining) = (program_of(caller), Chaining::default());
-    let new = ApiClientRequest { program, chat_id: None, model, question, input, chaining };
     follow_turn(state, request, user, |service| async move { service.start_thread(new).await }).await
 }
 
@@ -126,7 +138,9 @@ pub(crate) async fn create_simple(
         return Err(Refusal::bad("message", "The message is empty or contains a NUL character. Send text.").into());
     }
     let input = ClientInput::question(&message);
-    let asked = ThreadQuestion { thread_id: thread_id(id)?, model: None, question: message, input };
+    let question = vec![MessagePart::Text { text: message }];
+    let thread_id = thread_id(id)?;
+    let asked = ThreadQuestion { thread_id, model: None, question, input, attachments: Vec::new(), body: None };
     let follower = start(&state, &caller, &request, asked).await?;
     let (uuid, message_id) = (follower.conversation(), follower.message_id());
     let mut whole = WholeThread::default();
@@ -147,7 +161,8 @@ pub(crate) async fn create_simple(
 /// A request in a thread.
 #[derive(Deserialize, ToSchema)]
 struct ThreadRequest {
-    /// The last message is the question. Content is a text, or blocks as Anthropic's Messages API has them.
+    /// The last message is the question. Content is a text, or blocks as Anthropic's Messages API has them. Images
+    /// and files can be in either form, as base64.
     #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 10_000)]
     messages: Vec<ThreadChatMessage>,
@@ -194,22 +209,21 @@ pub(crate) async fn create_v1(
     peer: Peer,
     _permit: StreamPermit,
     request: HttpRequest,
-    body: Json<Box<RawValue>>,
+    payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
-    let ThreadRequest { messages, stream, thread_id: id, model } = read(&body)?;
+    let body = state.large_bodies.read(&request, payload).await?;
+    let ThreadRequest { messages, stream, thread_id: id, model } = read(body.json()?)?;
     let thread_id = thread_id(id)?;
     let messages = blocks::read(messages)?;
-    let asked = match thread_id {
-        None => {
-            let ParsedConversation { system, history, question, .. } = parse_numbered(messages)?;
-            let input = ClientInput { messages: history, system, ..ClientInput::default() };
-            ThreadQuestion { thread_id, model, question, input }
-        }
-        Some(_) => {
-            ThreadQuestion { thread_id, model, question: new_question(messages)?, input: ClientInput::default() }
-        }
+    let (question, input, attachments) = if thread_id.is_none() {
+        let ParsedConversation { system, history, question, attachments, .. } = parse_numbered(messages)?;
+        (question, ClientInput { messages: history, system, ..ClientInput::default() }, attachments)
+    } else {
+        let parsed = new_question(messages)?;
+        (parsed.questions_in_one(), ClientInput::default(), parsed.attachments)
     };
+    let asked = ThreadQuestion { thread_id, model, question, input, attachments, body: Some(body) };
     let follower = start(&state, &caller, &request, asked).await?;
     let thread_id = follower.conversation().to_string();
     let answer = Answer::of_turn(follower);
@@ -222,7 +236,7 @@ pub(crate) async fn create_v1(
 }
 
 /// Returns the new question in a thread: the user messages after the last answer in the request.
-fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refusal> {
+fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<ParsedConversation, Refusal> {
     let is_answer = |(_, message): &(usize, ChatMessage)| matches!(message.role.as_str(), "assistant" | "tool");
     let new = messages.iter().rposition(is_answer).map_or(0, |answer| answer + 1);
     let new = messages.split_off(new);
@@ -231,7 +245,7 @@ fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refus
                        user, or leave thread_id out.";
         return Err(Refusal::bad("messages", message));
     }
-    Ok(parse_numbered(new)?.questions_in_one())
+    parse_numbered(new)
 }
 
 /// Returns the response. If the answer used up its steps, returns an error that contains the agent's last text.

@@ -1,0 +1,56 @@
+//! SQL of `tool_call_files`: the images that tools returned.
+
+use std::collections::HashMap;
+
+use tallybook_agent::CallFile;
+use tallybook_database::{Database, Transaction, select};
+use tallybook_files::{FileRow, file_columns};
+use tallybook_protocol::{MessageFile, ToolCallId};
+
+use crate::store::{by_ids::by_ids, rows::ToolCallRow};
+
+/// A file of a call.
+#[derive(sqlx::FromRow)]
+struct CallFileRow {
+    tool_call_id: ToolCallId,
+    position: i32,
+    #[sqlx(flatten)]
+    file: FileRow,
+}
+
+/// Stores the files of a call that ends in this transaction.
+pub(crate) async fn create(tx: &mut Transaction, id: ToolCallId, files: &[CallFile]) -> sqlx::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut insert = tx.query("INSERT INTO tool_call_files (tool_call_id, position, file_id) VALUES ");
+    insert.push_rows((0_i32..).zip(files), |row, (position, file)| {
+        row.push(id).push(position).push(file.row_id);
+    });
+    insert.execute().await.map(|_| ())
+}
+
+/// Adds the files to calls that have an output.
+pub(crate) async fn add_files(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
+    let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.output.is_some()).map(|call| call.id).collect();
+    let mut rows: Vec<CallFileRow> = by_ids(
+        db,
+        select!(concat!(
+            "SELECT t.tool_call_id, t.position, ",
+            file_columns!(),
+            " FROM tool_call_files t JOIN files f ON f.id = t.file_id WHERE t.tool_call_id IN ("
+        )),
+        &ids,
+        ")",
+    )
+    .await?;
+    rows.sort_by_key(|row| (row.tool_call_id, row.position));
+    let mut files: HashMap<ToolCallId, Vec<MessageFile>> = HashMap::new();
+    for row in rows {
+        files.entry(row.tool_call_id).or_default().push(row.file.into_message_file(None));
+    }
+    for call in calls {
+        call.files = files.remove(&call.id).unwrap_or_default();
+    }
+    Ok(())
+}
