@@ -114,6 +114,7 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     for call in &mut tool_calls {
         call.reviews.clear();
         call.decision = None;
+        call.files.clear();
     }
     // Reasoning and the plan are shared together with the tool calls.
     let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };

@@ -6,6 +6,7 @@ use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
 
 use super::{
     clocks::Clock,
+    files::files,
     parts::{Slot, announced, element, icon, opener, paragraph, slot, span, span_of_time, spinner},
     view::View,
 };
@@ -37,6 +38,7 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
     if view.is_printed() {
         return run.with_children(items.into_iter().map(|item| printed_place(item).into()).collect());
     }
+    let images = files(view, items.iter().filter_map(|item| item.as_call()).flat_map(|call| &call.files));
     let mut items = items.iter();
     // The items of a group follow its line.
     let mut folding = None;
@@ -48,7 +50,8 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
         Line::Item { group, .. } => Some(item_row(view, items.next()?, group.and(folding))),
     });
     let rendered = rendered.map(Node::from).collect();
-    run.with_children(rendered)
+    // Folded calls show their images, too.
+    run.with_children(rendered).with_child_if_any(images)
 }
 
 /// Creates the place of a call or reasoning on a page without scripts. It is a slot, so that only one of them at a time is in

@@ -1,4 +1,5 @@
-//! The files of a question: thumbnails of images, and lines for documents. A press opens the viewer.
+//! Files in messages, those of a user and those that tools returned: thumbnails of images, and lines for documents. A press
+//! opens the viewer.
 
 use tallybook_nodes::Element;
 use tallybook_protocol::{FileKind, MessageFile};
@@ -12,20 +13,18 @@ use crate::{components::icon::Icon, format};
 /// Longest side of a shown thumbnail, in CSS pixels.
 const THUMBNAIL_SIDE: i32 = 240;
 
-/// Renders the files of a message; `None` if it has none.
-pub(super) fn files(view: View<'_>) -> Option<Element> {
-    let files = &view.entry.files;
-    if files.is_empty() {
-        return None;
-    }
+/// Renders files; `None` if there are none.
+pub(super) fn files<'a>(view: View<'_>, files: impl Iterator<Item = &'a MessageFile>) -> Option<Element> {
+    let mut files = files.peekable();
+    files.peek()?;
     let list = element("ul").with("class", "message-files").with("aria-label", view.text.attached_files());
-    Some(files.iter().enumerate().fold(list, |list, (at, file)| {
-        list.with_child(element("li").with_child(opener(view, at, file).with_child(shown(view, file))))
+    Some(files.fold(list, |list, file| {
+        list.with_child(element("li").with_child(file_opener(view, file).with_child(shown(view, file))))
     }))
 }
 
 /// Creates the button that opens a file. Without scripts, it is a link to the original.
-fn opener(view: View<'_>, at: usize, file: &MessageFile) -> Element {
+fn file_opener(view: View<'_>, file: &MessageFile) -> Element {
     let class = if file.kind == FileKind::Image { "file-image" } else { "file-chip" };
     if view.is_printed() {
         return element("a").with("class", class).with("href", format!("/api/files/{}/content", file.id));
@@ -35,7 +34,7 @@ fn opener(view: View<'_>, at: usize, file: &MessageFile) -> Element {
         .with("class", class)
         .with("data-testid", "message-file")
         .with("data-action", "view-file")
-        .with("data-key", at.to_string())
+        .with("data-key", file.id.to_string())
         .with_some("title", file.context.as_deref().map(|context| view.text.file_context(context)))
 }
 

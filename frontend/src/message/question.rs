@@ -16,7 +16,10 @@ pub(super) fn question(view: View<'_>) -> Element {
         let heading = element("h2").with("class", "visually-hidden").with_text(text.question());
         let bubble = element("div").with("class", "bubble").with("dir", "auto").with_text(entry.text.as_str());
         let bubble = Some(bubble).filter(|_| !entry.text.is_empty());
-        return article(view).with_child(heading).with_child_if_any(files(view)).with_child_if_any(bubble);
+        return article(view)
+            .with_child(heading)
+            .with_child_if_any(files(view, entry.files.iter()))
+            .with_child_if_any(bubble);
     }
     let heading = element("h2").with("class", "visually-hidden").with_text(text.you_said());
     let message = article(view).with_child(heading);
@@ -26,7 +29,7 @@ pub(super) fn question(view: View<'_>) -> Element {
     }
     let footer = live.has_actions.then(|| footer::of_question(view, live));
     let bubble = (!entry.text.is_empty()).then(|| bubble(&entry.text, view, live.is_unfolded));
-    message.with_child_if_any(files(view)).with_child_if_any(bubble).with_child_if_any(footer)
+    message.with_child_if_any(files(view, entry.files.iter())).with_child_if_any(bubble).with_child_if_any(footer)
 }
 
 fn bubble(content: &str, view: View<'_>, is_unfolded: bool) -> Element {

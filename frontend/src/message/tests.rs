@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tallybook_nodes::write_html;
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStart, MessageStatus, ToolCall, ToolCallId, ToolCallStatus,
-    Usage,
+    AnswerMode, ChatEvent, FileKind, MessageEnd, MessageFile, MessageId, MessageStart, MessageStatus, ToolCall,
+    ToolCallId, ToolCallStatus, Usage,
 };
+use uuid::Uuid;
 
 use super::{Live, View};
 use crate::{
@@ -76,6 +77,43 @@ fn call(id: i64) -> ToolCall {
         reviews: Vec::new(),
         decision: None,
         files: Vec::new(),
+    }
+}
+
+fn image(number: u128) -> MessageFile {
+    MessageFile {
+        id: Uuid::from_u128(number),
+        name: format!("<{number}>.png"),
+        kind: FileKind::Image,
+        media_type: "image/png".to_owned(),
+        bytes: 5,
+        width: Some(2400),
+        height: Some(1200),
+        pages: None,
+        context: None,
+    }
+}
+
+#[test]
+fn files_are_shown_with_their_name_and_what_the_model_received() {
+    let mut entry = conversation(|_| {})[0].as_ref().clone();
+    entry.text.clear();
+    let context = Some("pages 1–12 of 40".to_owned());
+    let document = MessageFile { kind: FileKind::Document, pages: Some(40), context, ..image(2) };
+    entry.files = vec![image(1), document];
+    let html = html(&entry, Some(&Live { has_actions: true, ..Live::default() }));
+    assert!(html.contains(r#"alt="&lt;1&gt;.png" width="240" height="120""#), "{html}");
+    assert!(html.contains("&lt;2&gt;.png") && html.contains("5 bytes · pages 1–12 of 40"), "{html}");
+    assert!(!html.contains("bubble"), "a message of files alone has no text: {html}");
+}
+
+#[test]
+fn images_of_tools_are_shown_also_if_their_calls_are_folded() {
+    let calls = [1_u32, 2].map(|id| ToolCall { files: vec![image(id.into())], ..call(id.into()) });
+    let answer = conversation(|end| end.tool_calls = calls.to_vec())[1].clone();
+    let html = html(&answer, Some(&Live::default()));
+    for id in [1, 2] {
+        assert!(html.contains(&format!("/api/files/{}/content?variant=thumb", Uuid::from_u128(id))), "{html}");
     }
 }
 

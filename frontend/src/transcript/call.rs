@@ -4,8 +4,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use tallybook_protocol::{
-    ApprovalDecided, ApprovalRequested, ApprovalScope, DeciderKind, Decision, MAX_CALL_ERROR_BYTES, RawJson, ToolCall,
-    ToolCallDecision, ToolCallEnd, ToolCallId, ToolCallReview, ToolCallStart, ToolCallStatus,
+    ApprovalDecided, ApprovalRequested, ApprovalScope, DeciderKind, Decision, MAX_CALL_ERROR_BYTES, MessageFile,
+    RawJson, ToolCall, ToolCallDecision, ToolCallEnd, ToolCallId, ToolCallReview, ToolCallStart, ToolCallStatus,
 };
 
 use super::progress::Progress;
@@ -128,6 +128,8 @@ pub struct Call {
     pub status: ToolCallStatus,
     /// The tool's output.
     pub output: Option<CallText>,
+    /// The images that the tool returned.
+    pub files: Vec<MessageFile>,
     /// The error message, if it failed.
     pub error: Option<CallText>,
     /// The kind of failure.
@@ -196,6 +198,7 @@ impl Call {
         let others_are_whole = self.input.is_whole() && self.output.as_ref().is_none_or(CallText::is_whole);
         self.error = end.error.map(|text| CallText::error(text, end.truncated, others_are_whole));
         self.error_type = end.error_type;
+        self.files = end.files;
         self.status = end.status;
         self.duration_ms = Some(end.duration_ms);
         self.progress = None;
@@ -223,6 +226,7 @@ impl Call {
             offset,
             status,
             output: None,
+            files: Vec::new(),
             error: None,
             error_type: None,
             duration_ms: None,
@@ -263,6 +267,7 @@ impl From<ToolCall> for Call {
             offset: call.offset,
             status: call.status,
             output,
+            files: call.files,
             error: call.error.map(|text| CallText::error(text, call.truncated, others_are_whole)),
             error_type: call.error_type,
             duration_ms: call.duration_ms,

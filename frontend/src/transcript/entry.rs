@@ -168,6 +168,11 @@ impl Entry {
         self.items.iter().filter_map(Item::as_call)
     }
 
+    /// Returns the files of the message: those that the user attached, or the images that tools returned.
+    pub(crate) fn all_files(&self) -> Vec<MessageFile> {
+        self.files.iter().chain(self.calls().flat_map(|call| &call.files)).cloned().collect()
+    }
+
     /// Returns a tool call.
     pub fn call(&self, id: ToolCallId) -> Option<&Arc<Call>> {
         self.calls().find(|call| call.id == id)

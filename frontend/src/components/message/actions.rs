@@ -20,7 +20,7 @@ use crate::{
     goal::element_id,
     message::{Copied, WayOn},
     session::{Edited, Phase, Place, Session, Step},
-    transcript::ItemKey,
+    transcript::{Entry, ItemKey},
 };
 
 /// Time for which a button says that it copied something.
@@ -69,10 +69,12 @@ impl MessageState {
         self.toggles.update(|toggles| toggles.set_step(self.shown.expand_all.get_untracked(), step, open));
     }
 
-    fn view_file(&self, at: &str) {
-        let (Ok(at), Some(FileView(view))) = (at.parse(), self.file_view) else { return };
-        let files = untrack(|| read(self.shown.entry, |entry| entry.files.clone()));
-        view.set(Some(ViewedFiles { files, at }));
+    fn view_file(&self, id: &str) {
+        let Some(FileView(view)) = self.file_view else { return };
+        let files = untrack(|| read(self.shown.entry, Entry::all_files));
+        if let Some(at) = files.iter().position(|file| file.id.to_string() == id) {
+            view.set(Some(ViewedFiles { files, at }));
+        }
     }
 
     fn copy(&self, copied: Copied) {
