@@ -423,6 +423,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await alive(page);
     await page.keyboard.press("Control+k");
     await page.getByTestId("palette-field").fill("qqqq");
+    await expect(page.locator(".palette-note")).not.toBeEmpty();
     await expect(page.getByTestId("palette-option")).toHaveCount(0);
   },
   "the sidebar": async (page) => {

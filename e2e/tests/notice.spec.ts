@@ -29,19 +29,19 @@ test("blocked notifications are reported", async ({ page }) => {
   await expect(page.getByTestId("notifications")).not.toBeChecked();
 });
 
-test("a dropped file does not replace the page, and dropped text goes into the field", async ({ page }) => {
+test("a dropped file is attached and does not replace the page, and dropped text goes into the field", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const field = page.getByTestId("composer");
   await field.fill("Half a thought");
   expect(await drop(page, "file")).toEqual([true, true]);
-  await expect(page.getByTestId("notice")).toHaveText("You cannot attach files or images.");
+  await expect(page.getByTestId("attachment")).toContainText("x.html");
   await expect(field).toHaveValue("Half a thought");
   expect(await drop(page, "text")).toEqual([true, true]);
   await expect(field).toHaveValue("Half a thought\nand the rest");
 });
 
-test("a pasted picture is refused with a message, and text next to it is pasted", async ({ page }) => {
+test("a pasted picture is attached, but not if there is text next to it", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const paste = (text?: string) =>
@@ -52,9 +52,9 @@ test("a pasted picture is refused with a message, and text next to it is pasted"
       return field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
     }, text);
   expect(await paste("Cells of a table"), "the browser pastes the text").toBe(true);
-  await expect(page.getByTestId("notice")).toHaveCount(0);
+  await expect(page.getByTestId("attachment")).toHaveCount(0);
   expect(await paste()).toBe(false);
-  await expect(page.getByTestId("notice")).toHaveText("You cannot attach files or images.");
+  await expect(page.getByTestId("attachment")).toContainText("picture.png");
 });
 
 test("a dropped file does not replace the page without an interactive message field either", async ({ page, tolerated }) => {

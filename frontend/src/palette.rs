@@ -99,7 +99,7 @@ pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
         orders.push(Order::Rename(uuid));
         orders.extend((!archived).then_some(Order::Pin(uuid, !pinned)));
         orders.push(Order::Archive(uuid, !archived));
-        orders.extend(["markdown", "json"].map(|format| Order::Export(uuid, format)));
+        orders.extend(["markdown", "json", "zip"].map(|format| Order::Export(uuid, format)));
         orders.push(Order::Delete(uuid));
     }
     orders.push(Order::Search);

@@ -229,6 +229,7 @@ texts! {
     conversation_menu: "Rename, pin, archive, export, delete", "名前の変更・ピン留め・アーカイブ・書き出し・削除";
     export_markdown: "Export as Markdown", "Markdownで書き出す";
     export_json: "Export as JSON", "JSONで書き出す";
+    export_zip: "Export with files (ZIP)", "ファイルも含めて書き出す（ZIP）";
     model_label: "Model:", "モデル:";
     choose_model: "Model for this conversation", "この会話のモデル";
     next_message_only: "Next message only", "次のメッセージのみ";

@@ -13,6 +13,9 @@ pub struct NewShare {
     /// `true` to share the tool calls, too.
     #[serde(default)]
     pub tool_calls: bool,
+    /// `true` to share the files of messages, too, and those of tool calls if these are shared.
+    #[serde(default)]
+    pub files: bool,
 }
 
 /// A public link to a conversation, as `GET /api/shares` lists it. Anyone with the link can read the conversation.
@@ -29,6 +32,8 @@ pub struct Share {
     pub title: String,
     /// `true` if the link also shows the tool calls.
     pub tool_calls: bool,
+    /// `true` if the link also shows files.
+    pub files: bool,
     /// Time at which the conversation was shared.
     pub created_at: DateTime<Utc>,
 }
@@ -36,6 +41,8 @@ pub struct Share {
 /// Content of a shared link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedConversation {
+    /// The path of the link, `/s/…`.
+    pub path: String,
     /// Title of the conversation when it was shared.
     pub title: String,
     /// Messages of the branch that was shown, oldest first.

@@ -2,7 +2,8 @@
 
 use tallybook_accounts::{AuditAction, UserId, lock_user, note_audit};
 use tallybook_database::{now, with_retries};
-use tallybook_protocol::{AnswerMode, Message, NewShare, Share, ShareId, SharedConversation, Window};
+use tallybook_files::{Content, FilesError, Variant};
+use tallybook_protocol::{AnswerMode, Message, MessageFile, NewShare, Share, ShareId, SharedConversation, Window};
 use uuid::Uuid;
 
 use crate::{
@@ -27,7 +28,7 @@ impl ConversationService {
         if found.messages.is_empty() {
             return Err(ServiceError::Invalid("There is nothing in this conversation to share yet.".to_owned()));
         }
-        let shared: Vec<Message> = found.messages.into_iter().map(|message| shared(message, new.tool_calls)).collect();
+        let shared: Vec<Message> = found.messages.into_iter().map(|message| shared(message, &new)).collect();
         let messages = serde_json::to_string(&shared)?;
         if found.earlier.is_some() || messages.len() > MAX_SHARED_BYTES {
             return Err(ServiceError::TooLargeToShare);
@@ -38,13 +39,15 @@ impl ConversationService {
             token,
             title: &title,
             has_tool_calls: new.tool_calls,
+            has_files: new.files,
             messages: &messages,
             created_at,
         };
         let id = with_retries(|| Box::pin(self.store_share(user, uuid, row))).await?;
         tracing::warn!(user = user.0, conversation = %uuid, "a public link to a conversation was created");
         let path = path(token);
-        Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls: new.tool_calls, created_at })
+        let NewShare { tool_calls, files } = new;
+        Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls, files, created_at })
     }
 
     async fn store_share(&self, user: UserId, uuid: Uuid, row: NewShareRow<'_>) -> Result<ShareId, ServiceError> {
@@ -70,6 +73,7 @@ impl ConversationService {
                 conversation_uuid: row.uuid.parse().ok()?,
                 title: row.title,
                 tool_calls: row.has_tool_calls,
+                files: row.has_files,
                 created_at: row.created_at,
             })
         };
@@ -87,7 +91,23 @@ impl ConversationService {
                 message.mode = AnswerMode::React;
             }
         }
-        Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
+        Ok(Some(SharedConversation { path: path(token), title: row.title, messages, shared_at: row.created_at }))
+    }
+
+    /// Returns the content of a file that a link shows; `None` if it shows no such file.
+    pub async fn find_shared_file(
+        &self,
+        token: Uuid,
+        id: Uuid,
+        variant: Variant,
+    ) -> Result<Option<Content>, FilesError> {
+        let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
+        let messages: Vec<Message> = serde_json::from_str(&row.messages).unwrap_or_default();
+        let calls = |message: &Message| message.tool_calls.iter().any(|call| has(&call.files, id));
+        if !messages.iter().any(|message| has(&message.files, id) || calls(message)) {
+            return Ok(None);
+        }
+        self.context.files.content(row.user_id, id, variant).await.map(Some)
     }
 
     /// Revokes a link, and records that in the audit log. From now on the link shows nothing.
@@ -107,16 +127,27 @@ fn path(token: Uuid) -> String {
     format!("/s/{token}")
 }
 
-/// Returns the shared form of a message: its text and, if `has_tool_calls` is set, its tool calls, reasoning and plan.
-/// Files, usage, context information, other versions, reviews and decisions are left out.
-fn shared(message: Message, has_tool_calls: bool) -> Message {
+fn has(files: &[MessageFile], id: Uuid) -> bool {
+    files.iter().any(|file| file.id == id)
+}
+
+/// Returns the shared form of a message: its text and, if `new` says so, its files, and its tool calls, reasoning and
+/// plan. Usage, context information, other versions, reviews and decisions are left out.
+fn shared(message: Message, new: &NewShare) -> Message {
+    let has_tool_calls = new.tool_calls;
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
     for call in &mut tool_calls {
         call.reviews.clear();
         call.decision = None;
-        call.files.clear();
+        if !new.files {
+            call.files.clear();
+        }
     }
     // Reasoning and the plan are shared together with the tool calls.
     let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };
-    Message { tool_calls, reasoning, plan, files: Vec::new(), siblings: Vec::new(), usage: None, told: None, ..message }
+    let mut files = if new.files { message.files } else { Vec::new() };
+    for file in &mut files {
+        file.context = None;
+    }
+    Message { tool_calls, reasoning, plan, files, siblings: Vec::new(), usage: None, told: None, ..message }
 }

@@ -122,8 +122,8 @@ pub(crate) async fn find_usage(uuid: Uuid, message: Option<MessageId>) -> Result
 }
 
 /// `POST /api/conversations/{uuid}/shares`
-pub(crate) async fn share(uuid: Uuid, tool_calls: bool) -> Result<Share, ApiError> {
-    call("POST", &format!("{}/shares", conversation_url(uuid)), Some(&NewShare { tool_calls })).await
+pub(crate) async fn share(uuid: Uuid, new: &NewShare) -> Result<Share, ApiError> {
+    call("POST", &format!("{}/shares", conversation_url(uuid)), Some(new)).await
 }
 
 /// `GET /api/shares`

@@ -139,6 +139,7 @@ fn items(
         {open.map(|(.., usage)| act(Icon::Tally, "usage", text.usage_title().into(), usage))}
         {file("markdown", text.export_markdown())}
         {file("json", text.export_json())}
+        {file("zip", text.export_zip())}
         {(menu.id == ROW_MENU).then(|| act(Icon::Check, "select", text.select_multiple().into(), select))}
         <hr />
         {act(Icon::Bin, "delete", text.delete().into(), delete)}

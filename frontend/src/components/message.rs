@@ -31,7 +31,7 @@ use crate::{
     components::shown::{Shown, drawn_when_near},
     goal::element_id,
     language::Language,
-    message::{ACTION_WHEN_IDLE, Clocks, Live, Slot, Stretches, View, WayOn, render, write_html},
+    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Slot, Stretches, View, WayOn, render, write_html},
     models::Models,
     reactive::{effect, memo},
     transcript::Entry,
@@ -221,7 +221,8 @@ impl MessageView {
         if let Some(entry) = self.state.shown.entry.get_untracked() {
             let live = untrack(|| self.live());
             let near = drawn_when_near(self.state.id, self.state.shown.session);
-            let view = View { id: self.state.id, entry: &entry, text: self.state.text, live: Some(&live) };
+            let view =
+                View { id: self.state.id, entry: &entry, text: self.state.text, files: OWN_FILES, live: Some(&live) };
             write_html(view, near, &mut html, &mut |slot| {
                 self.state.slot_view(slot).map(RenderHtml::to_html).unwrap_or_default()
             });
@@ -243,7 +244,8 @@ impl Placed {
         if self.last.as_ref().is_some_and(|(before, was)| Arc::ptr_eq(before, &entry) && *was == live) {
             return;
         }
-        let view = View { id: message.state.id, entry: &entry, text: message.state.text, live: Some(&live) };
+        let view =
+            View { id: message.state.id, entry: &entry, text: message.state.text, files: OWN_FILES, live: Some(&live) };
         if self.drawn.is_none() {
             self.adopt(message, &entry, &live);
         }
@@ -288,7 +290,7 @@ impl Placed {
             is_edited: false,
             ..live.clone()
         };
-        let view = View { id: message.state.id, entry, text: message.state.text, live: Some(&sent) };
+        let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {
             return self.begin_again();

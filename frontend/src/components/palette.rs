@@ -110,7 +110,8 @@ pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoVi
                 dir="auto"
                 aria-label=text.palette_title()
                 placeholder=text.palette_placeholder()
-                aria-expanded="true"
+                // Until the options are loaded, there is no list to control.
+                aria-expanded=move || (count.get() > 0).to_string()
                 aria-autocomplete="list"
                 aria-controls="palette-options"
                 aria-activedescendant=move || (count.get() > 0).then(|| option_id(chosen.get()))

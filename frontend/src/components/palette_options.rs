@@ -178,6 +178,7 @@ impl Language {
             Order::Archive(_, true) => self.archive_this().to_owned(),
             Order::Archive(_, false) => self.unarchive_this().to_owned(),
             Order::Export(_, "json") => self.export_json().to_owned(),
+            Order::Export(_, "zip") => self.export_zip().to_owned(),
             Order::Export(..) => self.export_markdown().to_owned(),
             Order::Delete(_) => self.delete_this().to_owned(),
             Order::Search => self.search().to_owned(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::{html, prelude::*, task::spawn_local};
-use tallybook_protocol::{Share, ShareId};
+use tallybook_protocol::{NewShare, Share, ShareId};
 use uuid::Uuid;
 
 use crate::{
@@ -38,13 +38,13 @@ impl Links {
         });
     }
 
-    fn make(self, tool_calls: bool) {
+    fn make(self, new: NewShare) {
         if self.loading.get_untracked() == Loading::Running {
             return;
         }
         self.loading.set(Loading::Running);
         self.end(async move {
-            let made = api::share(self.conversation, tool_calls).await?;
+            let made = api::share(self.conversation, &new).await?;
             self.shares.try_update(|shares| shares.insert(0, made));
             Ok(())
         });
@@ -82,7 +82,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             links.load();
         }
     });
-    let with_calls = RwSignal::new(false);
+    let (with_calls, with_files) = (RwSignal::new(false), RwSignal::new(false));
     let rows = move || links.shares.get().into_iter().map(|share| row(links, share)).collect_view();
     view! {
         <dialog
@@ -98,24 +98,16 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
         >
             {sheet_top("share-title", text.share_title(), text.share_close())}
             <p class="sheet-note">{text.share_note()}</p>
-            <label class="share-choice">
-                <input
-                    type="checkbox"
-                    class="toggle"
-                    role="switch"
-                    data-testid="share-calls"
-                    autocomplete="off"
-                    prop:checked=move || with_calls.get()
-                    on:change:target=move |event| with_calls.set(event.target().checked())
-                />
-                {text.share_tool_calls()}
-            </label>
+            {choice("share-calls", text.share_tool_calls(), with_calls)}
+            {choice("share-files", text.share_files(), with_files)}
             <LoadButton
                 name="make-link"
                 loading=links.loading.into()
                 label=text.share_create().to_owned()
                 loading_label=text.share_creating()
-                load=move || links.make(with_calls.get_untracked())
+                load=move || {
+                    links.make(NewShare { tool_calls: with_calls.get_untracked(), files: with_files.get_untracked() });
+                }
             />
             <Show when=move || links.shares.with(|shares| !shares.is_empty())>
                 <h3>{text.share_links()}</h3>
@@ -126,17 +118,36 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
     .into_any()
 }
 
+fn choice(name: &'static str, label: &'static str, chosen: RwSignal<bool>) -> AnyView {
+    view! {
+        <label class="share-choice">
+            <input
+                type="checkbox"
+                class="toggle"
+                role="switch"
+                data-testid=name
+                autocomplete="off"
+                prop:checked=move || chosen.get()
+                on:change:target=move |event| chosen.set(event.target().checked())
+            />
+            {label}
+        </label>
+    }
+    .into_any()
+}
+
 fn row(links: Links, share: Share) -> AnyView {
     let text = links.text;
-    let Share { id, path, tool_calls, created_at, .. } = share;
+    let Share { id, path, tool_calls, files, created_at, .. } = share;
     let when = browser::local_time(created_at.timestamp_millis(), text).map(|time| time.full).unwrap_or_default();
     let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
+    let files = if files { text.share_with_files() } else { "" };
     let url: Arc<str> = browser::absolute(&path).into();
     let copied = StoredValue::new(Arc::clone(&url));
     view! {
         <li data-testid="share">
             <a href=path rel="external" target="_blank">{url.to_string()}</a>
-            <p class="sheet-note">{format!("{when} · {calls}")}</p>
+            <p class="sheet-note">{format!("{when} · {calls}{files}")}</p>
             <p class="share-acts">
                 <CopyButton content=move || copied.try_get_value() load=|| () loading=memo(|_| Loading::Idle) />
                 <button type="button" class="button small" data-testid="revoke-share" on:click=move |_| links.revoke(id)>

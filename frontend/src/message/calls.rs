@@ -35,10 +35,12 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
     let items = find_items(&view.entry.items, keys);
     // Each call that runs announces itself.
     let run = element("div").with("class", "tools").with("aria-live", "off");
-    if view.is_printed() {
-        return run.with_children(items.into_iter().map(|item| printed_place(item).into()).collect());
-    }
+    // Folded calls show their images, too.
     let images = files(view, items.iter().filter_map(|item| item.as_call()).flat_map(|call| &call.files));
+    if view.is_printed() {
+        let places = items.into_iter().map(|item| printed_place(item).into()).collect();
+        return run.with_children(places).with_child_if_any(images);
+    }
     let mut items = items.iter();
     // The items of a group follow its line.
     let mut folding = None;
@@ -50,7 +52,6 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
         Line::Item { group, .. } => Some(item_row(view, items.next()?, group.and(folding))),
     });
     let rendered = rendered.map(Node::from).collect();
-    // Folded calls show their images, too.
     run.with_children(rendered).with_child_if_any(images)
 }
 

@@ -27,7 +27,7 @@ pub(super) fn files<'a>(view: View<'_>, files: impl Iterator<Item = &'a MessageF
 fn file_opener(view: View<'_>, file: &MessageFile) -> Element {
     let class = if file.kind == FileKind::Image { "file-image" } else { "file-chip" };
     if view.is_printed() {
-        return element("a").with("class", class).with("href", format!("/api/files/{}/content", file.id));
+        return element("a").with("class", class).with("href", format!("{}/{}/content", view.files, file.id));
     }
     element("button")
         .with("type", "button")
@@ -42,7 +42,7 @@ fn shown(view: View<'_>, file: &MessageFile) -> Element {
     if file.kind == FileKind::Image {
         let (width, height) = fitting(file.width.unwrap_or(1), file.height.unwrap_or(1));
         return element("img")
-            .with("src", format!("/api/files/{}/content?variant=thumb", file.id))
+            .with("src", format!("{}/{}/content?variant=thumb", view.files, file.id))
             .with("alt", file.name.clone())
             .with("width", width.to_string())
             .with("height", height.to_string())

@@ -17,7 +17,7 @@ use crate::{
 
 fn html(entry: &Entry, live: Option<&Live>) -> String {
     let mut html = String::new();
-    let view = View { id: entry.id, entry, text: Language::English, live };
+    let view = View { id: entry.id, entry, text: Language::English, files: super::OWN_FILES, live };
     write_html(&[super::render(view).into()], &mut html);
     html
 }
@@ -179,7 +179,8 @@ fn a_page_without_scripts_has_details_and_no_buttons() {
         "{answer}"
     );
     let mut printed = String::new();
-    let view = View { id: MessageId(2), entry: &entries[1], text: Language::English, live: None };
+    let view =
+        View { id: MessageId(2), entry: &entries[1], text: Language::English, files: super::OWN_FILES, live: None };
     super::write_printed(view, &mut super::Room::default(), &mut printed);
     assert!(printed.contains("<summary") && printed.contains("It is 3.") && printed.contains("\"a\""), "{printed}");
 }

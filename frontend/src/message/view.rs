@@ -49,6 +49,9 @@ pub(crate) struct Live {
     pub(crate) clocks: Clocks,
 }
 
+/// Address of the folder with the user's own files.
+pub(crate) const OWN_FILES: &str = "/api/files";
+
 /// A message to be rendered.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
@@ -58,6 +61,8 @@ pub(crate) struct View<'a> {
     pub(crate) entry: &'a Entry,
     /// Language of labels.
     pub(crate) text: Language,
+    /// Address of the folder with the files of messages.
+    pub(crate) files: &'a str,
     /// `None` on a page without scripts, on which calls open by themselves and nothing else can be done.
     pub(crate) live: Option<&'a Live>,
 }

@@ -6,7 +6,7 @@ use tallybook_protocol::PlayedEvent;
 use super::shared::printed;
 use crate::{
     language::Language,
-    message::{Room, write_printed},
+    message::{OWN_FILES, Room, write_printed},
     playback::{Recording, Scene},
 };
 
@@ -34,7 +34,7 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
     scene.go_to(&recording, happened);
     let (mut html, mut room) = (String::new(), Room::default());
     if let Some(entry) = scene.answer() {
-        write_printed(printed(&entry, language), &mut room, &mut html);
+        write_printed(printed(&entry, language, OWN_FILES), &mut room, &mut html);
     }
     if room.is_exceeded() {
         let rest = element("p").with("class", "note").with_text(language.text_left_out());

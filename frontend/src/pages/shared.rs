@@ -55,11 +55,12 @@ pub fn shared_page(
 #[component]
 fn SharedPage(shared: SharedConversation) -> impl IntoView {
     let text = use_language();
-    let SharedConversation { title, messages, shared_at } = shared;
+    let SharedConversation { path, title, messages, shared_at } = shared;
+    let files = format!("{path}/files");
     let mut room = Room::default();
     let mut html = String::new();
     for message in messages {
-        write_printed(printed(&Entry::stored(message, &[]), text), &mut room, &mut html);
+        write_printed(printed(&Entry::stored(message, &[]), text, &files), &mut room, &mut html);
     }
     let rest =
         room.is_exceeded().then(|| view! { <p class="note" data-testid="page-left-out">{text.text_left_out()}</p> });
@@ -79,7 +80,7 @@ fn SharedPage(shared: SharedConversation) -> impl IntoView {
     }
 }
 
-/// Returns the view of a message on a page without scripts.
-pub(super) fn printed(entry: &Entry, text: Language) -> View<'_> {
-    View { id: entry.id, entry, text, live: None }
+/// Returns the view of a message on a page without scripts. `files` is the address of the folder with its files.
+pub(super) fn printed<'a>(entry: &'a Entry, text: Language, files: &'a str) -> View<'a> {
+    View { id: entry.id, entry, text, files, live: None }
 }

@@ -11,6 +11,8 @@ texts! {
         "Anyone with the link can read the conversation as it is now. Later messages are not included.",
         "リンクを知っている人は誰でも、現時点までの会話を読めます。これ以降のメッセージは含まれません。";
     share_tool_calls: "Include tool calls", "ツール呼び出しも含める";
+    share_files: "Include files", "ファイルも含める";
+    share_with_files: ", with files", "、ファイルあり";
     share_create: "Create link", "リンクを作成";
     share_creating: "Creating the link…", "リンクを作成しています…";
     share_revoke: "Revoke", "取り消す";

@@ -1,25 +1,30 @@
 //! Exports one conversation (the shown branch), or all conversations of a user, as a file. It is written message by
 //! message, and each message in portions, so that memory use stays small however large the conversation is. `markdown`
-//! and `json` write the messages.
+//! and `json` write the messages, and `output` sends them, also as an archive with the files of the messages.
 
 mod json;
 mod markdown;
+mod output;
 mod plan;
 mod sanitize;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use tallybook_accounts::UserId;
-use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
+use tallybook_files::{FilesError, Variant};
+use tallybook_protocol::{Message, MessageFile, MessageId, MessageStatus, ToolCall};
 use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
+use zip::result::ZipError;
 
 use crate::journal::stored;
 use crate::{
     ServiceError,
     branch::tree::branch,
     context::Context,
+    export::output::{Output, Sender, entry_name},
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
     store::{
@@ -30,9 +35,6 @@ use crate::{
         summaries, tool_calls,
     },
 };
-
-/// Timeout for a client to take one portion.
-const READER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Time that an export waits for other exports before it is refused.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,6 +49,8 @@ pub enum ExportFormat {
     Markdown,
     /// For other software: the JSON of the API, and a `version`.
     Json,
+    /// An archive with both, and with all files of the messages.
+    Zip,
 }
 
 /// A conversation that is being written.
@@ -97,7 +101,7 @@ impl ConversationService {
         let complaint = sender.clone().try_reserve_owned();
         let context = Arc::clone(&self.context);
         let writing = async move {
-            let written = context.draining.run_until_cancelled(write_export(&context, user, what, &sender)).await;
+            let written = context.draining.run_until_cancelled(write_export(&context, user, what, sender)).await;
             drop(slot);
             if let Some(Err(error)) = &written {
                 tracing::warn!(%error, "an export failed");
@@ -109,6 +113,21 @@ impl ConversationService {
         self.context.spawn(writing);
         Ok(parts)
     }
+}
+
+/// The reason why the rest of a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+enum ExportError {
+    #[error("the conversation was deleted meanwhile")]
+    Gone,
+    #[error(transparent)]
+    Storage(#[from] sqlx::Error),
+    #[error(transparent)]
+    Encode(#[from] serde_json::Error),
+    #[error("a file cannot be read: {0}")]
+    File(#[from] FilesError),
+    #[error(transparent)]
+    Archive(#[from] ZipError),
 }
 
 /// The content of a file.
@@ -126,33 +145,78 @@ enum BranchScope {
     All,
 }
 
-type Sender = mpsc::Sender<Result<Bytes, ExportAborted>>;
-
 /// Writes the file. Returns `false` if the client stopped reading before its end.
 async fn write_export(
     context: &Context,
     user: UserId,
     what: ExportSource,
-    sender: &Sender,
-) -> Result<bool, ServiceError> {
+    sender: Sender,
+) -> Result<bool, ExportError> {
     let beginning = match what {
+        ExportSource::Conversation(row, ExportFormat::Zip) => {
+            return write_archive(context, user, &row, Output::archive(sender)).await;
+        }
         ExportSource::Conversation(row, format) => {
-            return write_conversation(context, user, &row, format, BranchScope::Branch, sender).await;
+            let mut output = Output::plain(sender);
+            return write_conversation(context, user, &row, format, BranchScope::Branch, &mut output).await;
         }
         ExportSource::All { beginning } => beginning,
     };
-    let mut wanted = send(sender, beginning).await;
+    let mut output = Output::plain(sender);
+    let mut wanted = output.send(beginning).await?;
     let mut last = ConversationId::default();
     while wanted {
         let rows = conversations::list_after(&context.db, user, last, CONVERSATIONS_AT_ONCE).await?;
         let Some(row) = rows.last() else { return Ok(true) };
         last = row.id;
         for row in &rows {
-            wanted =
-                wanted && write_conversation(context, user, row, ExportFormat::Json, BranchScope::All, sender).await?;
+            wanted = wanted
+                && write_conversation(context, user, row, ExportFormat::Json, BranchScope::All, &mut output).await?;
         }
     }
     Ok(false)
+}
+
+/// Writes an archive with the conversation as Markdown and as JSON, and with its files. Returns `false` if the client
+/// stopped reading.
+async fn write_archive(
+    context: &Context,
+    user: UserId,
+    row: &ConversationRow,
+    mut output: Output,
+) -> Result<bool, ExportError> {
+    for (name, format) in [("conversation.md", ExportFormat::Markdown), ("conversation.json", ExportFormat::Json)] {
+        output.begin_entry(name)?;
+        if !write_conversation(context, user, row, format, BranchScope::Branch, &mut output).await? {
+            return Ok(false);
+        }
+    }
+    for (number, file) in (1..).zip(list_files(context, row).await?) {
+        output.begin_entry(&entry_name(number, &file.name))?;
+        let original = context.files.content(user, file.id, Variant::Original).await?;
+        let mut parts = context.files.read(&original, 0..original.bytes).await?;
+        while let Some(part) = parts.next().await {
+            if !output.send(part?).await? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(output.finish().await?)
+}
+
+/// Returns the files of the branch that is shown: those of the user's messages, and the images that tools returned. Each
+/// file is listed once.
+async fn list_files(context: &Context, row: &ConversationRow) -> Result<Vec<MessageFile>, ExportError> {
+    let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
+    let (mut files, mut known) = (Vec::new(), HashSet::new());
+    for place in branch(&nodes, row.head_message_id) {
+        let attached = message_files::list(&context.db, &[place.id]).await?.remove(&place.id).unwrap_or_default();
+        let returned = tool_calls::list_tool_calls(&context.db, &[place.id], 0).await?;
+        let attached = attached.into_iter().map(MessageFileRow::into_file);
+        let all = attached.chain(returned.into_iter().flat_map(|call| call.files));
+        files.extend(all.filter(|file| known.insert(file.id)));
+    }
+    Ok(files)
 }
 
 /// Writes one conversation. Returns `false` if the client stopped reading.
@@ -162,8 +226,8 @@ async fn write_conversation(
     row: &ConversationRow,
     format: ExportFormat,
     extent: BranchScope,
-    sender: &Sender,
-) -> Result<bool, ServiceError> {
+    output: &mut Output,
+) -> Result<bool, ExportError> {
     let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
     let ids: Vec<MessageId> = match extent {
         BranchScope::Branch => branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect(),
@@ -171,7 +235,7 @@ async fn write_conversation(
     };
     let head = match format {
         ExportFormat::Markdown => markdown::head(&row.summary()),
-        ExportFormat::Json => {
+        ExportFormat::Json | ExportFormat::Zip => {
             let mut summaries = summaries::list(&context.db, row.id).await?;
             summaries.retain(|summary| ids.contains(&summary.message_id));
             json::head(row, &summaries)?
@@ -182,22 +246,22 @@ async fn write_conversation(
         _ => None,
     };
     let usage = model_calls::list_usage(&context.db, row.id).await?;
-    let mut wanted = send(sender, head).await;
+    let mut wanted = output.send(head).await?;
     for (number, id) in ids.into_iter().enumerate() {
         if !wanted {
             return Ok(false);
         }
         if let Some(truncation) = truncation.as_ref().filter(|truncation| truncation.from == id) {
-            wanted = send(sender, markdown::truncation_notice(truncation)).await;
+            wanted = output.send(markdown::truncation_notice(truncation)).await?;
         }
         let mut message = find_message(context, row.id, id).await?;
         message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
         let writer = MessageWriter::new(format, message, number == 0)?;
-        wanted = wanted && write_message(context, user, id, writer, sender).await?;
+        wanted = wanted && write_message(context, user, id, writer, output).await?;
     }
     Ok(match format {
         ExportFormat::Markdown => wanted,
-        ExportFormat::Json => wanted && send(sender, json::END.to_owned()).await,
+        ExportFormat::Json | ExportFormat::Zip => wanted && output.send(json::END).await?,
     })
 }
 
@@ -206,8 +270,8 @@ async fn find_message(
     context: &Context,
     conversation_id: ConversationId,
     id: MessageId,
-) -> Result<Message, ServiceError> {
-    let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
+) -> Result<Message, ExportError> {
+    let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ExportError::Gone)?;
     let files = message_files::list_of(&context.db, std::slice::from_ref(&row)).await?.remove(&id).unwrap_or_default();
     let mut message = row.into_message(Vec::new(), None);
     message.files = files.into_iter().map(MessageFileRow::into_file).collect();
@@ -228,18 +292,18 @@ async fn write_message(
     user: UserId,
     id: MessageId,
     mut writer: MessageWriter,
-    sender: &Sender,
-) -> Result<bool, ServiceError> {
-    let mut wanted = send(sender, writer.begin()).await;
+    output: &mut Output,
+) -> Result<bool, ExportError> {
+    let mut wanted = output.send(writer.begin()).await?;
     for call in tool_calls::list_tool_calls(&context.db, &[id], 0).await? {
         if !wanted {
             return Ok(false);
         }
         if let Some(call) = tool_calls::find_tool_call(&context.db, user, call.id).await? {
-            wanted = send(sender, writer.call(&call.to_tool_call())?).await;
+            wanted = output.send(writer.call(&call.to_tool_call())?).await?;
         }
     }
-    Ok(wanted && send(sender, writer.end()).await)
+    Ok(wanted && output.send(writer.end()).await?)
 }
 
 /// Writer of one message in the file's format.
@@ -252,7 +316,7 @@ impl MessageWriter {
     fn new(format: ExportFormat, message: Message, is_first: bool) -> serde_json::Result<Self> {
         Ok(match format {
             ExportFormat::Markdown => Self::Markdown(Box::new(markdown::MessageWriter::new(message))),
-            ExportFormat::Json => Self::Json(json::MessageWriter::new(message, is_first)?),
+            ExportFormat::Json | ExportFormat::Zip => Self::Json(json::MessageWriter::new(message, is_first)?),
         })
     }
 
@@ -276,9 +340,4 @@ impl MessageWriter {
             Self::Json(writer) => writer.end(),
         }
     }
-}
-
-/// Sends a portion. Returns `false` if the client stopped reading.
-async fn send(sender: &Sender, part: String) -> bool {
-    part.is_empty() || matches!(timeout(READER_TIMEOUT, sender.send(Ok(part.into()))).await, Ok(Ok(())))
 }

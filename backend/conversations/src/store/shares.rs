@@ -15,6 +15,7 @@ pub(crate) struct NewShareRow<'a> {
     pub token: Uuid,
     pub title: &'a str,
     pub has_tool_calls: bool,
+    pub has_files: bool,
     /// The messages as JSON.
     pub messages: &'a str,
     pub created_at: DateTime<Utc>,
@@ -28,12 +29,14 @@ pub(crate) struct ShareRow {
     pub uuid: String,
     pub title: String,
     pub has_tool_calls: bool,
+    pub has_files: bool,
     pub created_at: DateTime<Utc>,
 }
 
 /// The content of a copy.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct SharedRow {
+    pub user_id: UserId,
     pub title: String,
     pub has_tool_calls: bool,
     pub messages: String,
@@ -53,16 +56,17 @@ pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i6
 
 /// Stores a copy and returns its row ID.
 pub(crate) async fn create(tx: &mut Transaction, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
-    let NewShareRow { conversation_id, token, title, has_tool_calls, messages, created_at } = new;
+    let NewShareRow { conversation_id, token, title, has_tool_calls, has_files, messages, created_at } = new;
     let query = tx
         .query(
-            "INSERT INTO shares (conversation_id, token, title, has_tool_calls, messages, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO shares (conversation_id, token, title, has_tool_calls, has_files, messages, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(conversation_id)
         .bind(token.to_string())
         .bind(title)
-        .bind(has_tool_calls);
+        .bind(has_tool_calls)
+        .bind(has_files);
     let done = query.bind(messages).bind(created_at).execute().await?;
     Ok(ShareId(done.inserted_id))
 }
@@ -71,7 +75,7 @@ pub(crate) async fn create(tx: &mut Transaction, new: NewShareRow<'_>) -> sqlx::
 pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareRow>> {
     db.reader()
         .query(select!(
-            "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
+            "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.has_files, s.created_at \
              FROM shares s JOIN conversations c ON c.id = s.conversation_id \
              WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC"
         ))
@@ -85,7 +89,7 @@ pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareR
 pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<SharedRow>> {
     db.reader()
         .query(select!(
-            "SELECT s.title, s.has_tool_calls, s.messages, s.created_at FROM shares s \
+            "SELECT c.user_id, s.title, s.has_tool_calls, s.messages, s.created_at FROM shares s \
              JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
              WHERE s.token = ? AND c.deleted_at IS NULL AND u.deactivated_at IS NULL"
         ))

@@ -31,6 +31,7 @@ pub(crate) struct ExportQuery {
 enum Format {
     Markdown,
     Json,
+    Zip,
 }
 
 impl Format {
@@ -38,6 +39,7 @@ impl Format {
         match self {
             Self::Markdown => (ExportFormat::Markdown, "text/markdown; charset=utf-8", "md"),
             Self::Json => (ExportFormat::Json, "application/json", "json"),
+            Self::Zip => (ExportFormat::Zip, "application/zip", "zip"),
         }
     }
 }
@@ -46,7 +48,7 @@ impl Format {
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/export", operation_id = "export_conversation", tag = "Conversations",
     params(ExportQuery),
-    responses((status = 200, description = "The file.", content((String = "text/markdown"), (Object = "application/json")))),
+    responses((status = 200, description = "The file.", content((String = "text/markdown"), (Object = "application/json"), (Vec<u8> = "application/zip")))),
 )]
 pub(crate) async fn download(
     state: State,

@@ -35,7 +35,7 @@ const CACHING: &str = "private, max-age=31536000, immutable";
 
 /// Content security policy of content: a browser that shows it loads nothing, runs nothing, and treats it as another
 /// origin.
-const SANDBOX: &str = "sandbox; default-src 'none'";
+pub(super) const SANDBOX: &str = "sandbox; default-src 'none'";
 
 /// Media types that browsers show as images, without scripts.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
@@ -67,6 +67,12 @@ enum Form {
     Model,
     /// An image as lists show it.
     Thumb,
+}
+
+impl ContentQuery {
+    pub(super) fn variant(&self) -> Variant {
+        self.variant.into()
+    }
 }
 
 impl From<Form> for Variant {
@@ -159,7 +165,7 @@ pub(crate) async fn content(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let files = state.service.files();
-    let content = files.content(user, *id, query.variant.into()).await?;
+    let content = files.content(user, *id, query.variant()).await?;
     let tag = EntityTag::new_strong(content.sha256.clone());
     let (mut response, is_known) = content_encoding::head(&request, &tag, CACHING);
     response.insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX)).insert_header((header::ACCEPT_RANGES, "bytes"));
@@ -220,14 +226,14 @@ pub(crate) fn no_such_file() -> ApiError {
 
 /// Returns the media type with which content is served: its own for images and PDF. Browsers could run other types, such
 /// as HTML and SVG, as pages of this server.
-fn served_type(media_type: &str) -> &'static str {
+pub(super) fn served_type(media_type: &str) -> &'static str {
     let known = IMAGES.into_iter().chain(["application/pdf"]).find(|known| *known == media_type);
     known.unwrap_or("application/octet-stream")
 }
 
 /// Returns the header that names the file (RFC 6266): once in UTF-8, and once in ASCII for clients that cannot read
 /// UTF-8. Only images are shown in the browser.
-fn disposition(content: &Content) -> ContentDisposition {
+pub(super) fn disposition(content: &Content) -> ContentDisposition {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._- ".contains(character);
     let ascii: String = content.name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let value = content.name.clone().into_bytes();

@@ -76,6 +76,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
             }
         })
         .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
+        .service(Endpoint::at("/s/{token}/files/{file_id}/content").on(Method::GET, shares::file))
         .configure(accounts::pages)
         .configure(tool_history::pages)
         .configure(openapi::pages)

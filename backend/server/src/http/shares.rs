@@ -3,6 +3,7 @@
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
+    body::SizedStream,
     http::{StatusCode, header},
     web,
 };
@@ -16,17 +17,20 @@ use super::{
     body::OptionalBody,
     caller::SessionUser,
     error::ApiError,
+    files::{ContentQuery, SANDBOX, disposition, no_such_file, served_type},
     i18n::FAILED_IN_JAPANESE,
     preferences,
+    query::Query,
     security::WITHOUT_SCRIPTS,
     shared_responses::{Invalid, TooMany},
     state::{AppState, State},
 };
 use crate::http::caller::CurrentUser;
 
-/// Returns `true` if a path is that of a share link.
+/// Returns `true` if a path is that of a share link, or of a file that it shows.
 pub(crate) fn is_shared(path: &str) -> bool {
-    path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
+    let rest = path.strip_prefix("/s/");
+    rest.is_some_and(|rest| rest.split_once('/').is_none_or(|(_, place)| place.starts_with("files/")))
 }
 
 /// Creates a link to the conversation as it is now. Anyone with the link can read it.
@@ -117,6 +121,31 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
         chosen,
         found,
     ))
+}
+
+/// Downloads a file of a shared conversation. The response is the same if the link shows no such file, and if there is no
+/// such link.
+pub(crate) async fn file(
+    state: State,
+    path: web::Path<(String, String)>,
+    Query(query): Query<ContentQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let (token, id) = path.into_inner();
+    let (Ok(token), Ok(id)) = (token.parse::<Uuid>(), id.parse::<Uuid>()) else { return Err(no_such_file()) };
+    if !state.accounts.settings().sharing {
+        return Err(no_such_file());
+    }
+    let content = state.service.find_shared_file(token, id, query.variant()).await?.ok_or_else(no_such_file)?;
+    let stream = state.service.files().read(&content, 0..content.bytes).await?;
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header((header::CONTENT_TYPE, served_type(&content.media_type)))
+        .insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX))
+        .insert_header(disposition(&content))
+        // The link can be revoked at any time.
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"));
+    Ok(response.body(SizedStream::new(content.bytes, stream)))
 }
 
 fn headers(status: StatusCode, content_type: &'static str) -> HttpResponseBuilder {

@@ -1,5 +1,7 @@
 //! Files: upload, storage, download, and what models receive of them.
 
+use std::io::{Cursor, Read as _};
+
 use reqwest::{Response, StatusCode, header};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -8,6 +10,7 @@ use tallybook_files::{Files, FilesSettings, StorageUrl};
 use tallybook_llm::{ModelSettings, Quirk};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use url::form_urlencoded;
+use zip::ZipArchive;
 
 use crate::{
     operator_commands::{admin, said},
@@ -306,6 +309,34 @@ on_every_engine! {
         let sent = model.requests().pop().unwrap().body_text;
         assert!(sent.contains("First.") && sent.contains("Second."), "{sent}");
         assert_problem(delete(&app, &one["id"]).await, 409, "file-in-use").await;
+    }
+
+    async fn an_archive_contains_the_conversation_and_its_files(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let large = "A line of a long file.\n".repeat(100_000);
+        let (text, image) = (uploaded(&app, "a:b?.txt", large.clone()).await, uploaded(&app, "写真.png", PNG).await);
+        for question in ["What is this?", "And now?"] {
+            model.reply([tallybook_mock_llm::text("A heron.")]);
+            let parts = json!([{"type": "text", "text": question}, {"type": "file", "file_id": text["id"]}, {"type": "image", "file_id": image["id"]}]);
+            ask(&app, &conversation, parts).await;
+        }
+        let response = app.get(&format!("/api/conversations/{conversation}/export?format=zip")).await;
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/zip");
+        let mut archive = ZipArchive::new(Cursor::new(response.bytes().await.unwrap())).unwrap();
+        let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+        assert_eq!(names, ["conversation.md", "conversation.json", "files/01-a_b_.txt", "files/02-写真.png"], "each file once");
+        let mut content = |name: &str| {
+            let mut content = Vec::new();
+            archive.by_name(name).unwrap().read_to_end(&mut content).unwrap();
+            content
+        };
+        assert_eq!(content("files/01-a_b_.txt"), large.as_bytes());
+        assert_eq!(content("files/02-写真.png"), PNG);
+        assert!(String::from_utf8(content("conversation.md")).unwrap().contains("What is this?"));
+        let exported: Value = serde_json::from_slice(&content("conversation.json")).unwrap();
+        assert_eq!(exported["messages"].as_array().unwrap().len(), 4);
     }
 
     async fn files_without_messages_are_purged_after_a_day(engine: Engine) {

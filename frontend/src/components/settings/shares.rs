@@ -23,14 +23,15 @@ pub(super) fn section_view(text: Language) -> AnyView {
 }
 
 fn row(share: Share, revoke: Callback<ShareId>, text: Language) -> AnyView {
-    let Share { id, path, title, tool_calls, created_at, .. } = share;
+    let Share { id, path, title, tool_calls, files, created_at, .. } = share;
     let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
+    let files = if files { text.share_with_files() } else { "" };
     let label = format!("{}: {title}", text.share_revoke());
     view! {
         <li data-testid="my-share">
             <span class="setting-item">
                 <a href=path rel="external" target="_blank" dir="auto">{title}</a>
-                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "{calls}</span>
+                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "{calls}{files}</span>
             </span>
             <button type="button" class="button small" data-testid="take-back" aria-label=label on:click=move |_| revoke.run(id)>
                 {text.share_revoke()}

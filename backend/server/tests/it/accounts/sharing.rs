@@ -7,6 +7,7 @@ use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::kit::{ADMIN, Team, Who, kind_of, required};
 use crate::{
+    files::PNG,
     plan::{LONG, plan},
     support::{Engine, on_every_engine, rows},
 };
@@ -34,6 +35,47 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 }
 
 on_every_engine! {
+    /// Anyone with the link can download the files that it shows, and no others.
+    async fn files_are_shared_if_the_owner_chose_that(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        let mut ids = Vec::new();
+        for name in ["shown.png", "private.png"] {
+            let upload = team.request(&admin, Method::POST, &format!("/api/files?name={name}")).body(PNG).send().await.unwrap();
+            assert_eq!(upload.status(), StatusCode::CREATED);
+            ids.push(upload.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned());
+        }
+        model.reply([text("A heron.")]);
+        let body = json!({"parts": [{"type": "image", "file_id": ids[0]}]});
+        let turn = team.send(&admin, Method::POST, &format!("/api/conversations/{uuid}/messages"), body).await;
+        assert_eq!(turn.status(), StatusCode::OK);
+        turn.text().await.unwrap();
+        let anyone = Who::default();
+        for files in [false, true] {
+            let shares = format!("/api/conversations/{uuid}/shares");
+            let share = team.json(&admin, Method::POST, &shares, json!({"files": files}), 201).await;
+            assert_eq!(share["files"], files);
+            let path = share["path"].as_str().unwrap();
+            let content = |id: &str| format!("{path}/files/{id}/content?variant=thumb");
+            let (_, page) = seen_by_all(&team, path).await;
+            assert_eq!(page.contains(&content(&ids[0])), files, "{page}");
+            let shown = team.get(&anyone, &content(&ids[0])).await;
+            assert_eq!(shown.status(), if files { StatusCode::OK } else { StatusCode::NOT_FOUND });
+            if files {
+                assert_eq!(shown.headers()["cache-control"], "no-store");
+                assert_eq!(shown.headers()["content-security-policy"], "sandbox; default-src 'none'");
+                assert_eq!(shown.headers()["x-content-type-options"], "nosniff");
+                assert!(!shown.bytes().await.unwrap().is_empty());
+            }
+            assert_eq!(team.get(&anyone, &content(&ids[1])).await.status(), StatusCode::NOT_FOUND);
+            assert_eq!(team.get(&anyone, &content("no-id")).await.status(), StatusCode::NOT_FOUND);
+            team.json(&admin, Method::DELETE, &format!("/api/shares/{}", share["id"]), json!(null), 204).await;
+            assert_eq!(team.get(&anyone, &content(&ids[0])).await.status(), StatusCode::NOT_FOUND, "it is revoked");
+        }
+    }
+
     /// Reasoning is shared only together with tool calls, and the tool history shows it. Both show it as text, not as
     /// HTML.
     async fn reasoning_is_shared_with_the_calls_and_as_text(engine: Engine) {

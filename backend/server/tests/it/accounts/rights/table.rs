@@ -95,6 +95,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row(get.clone(), "/api/shares", OWN),
         row(delete.clone(), "/api/shares/{share_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/s/{token}", [404; 6]),
+        row(get.clone(), "/s/{token}/files/{file_id}/content", [404; 6]),
         row(delete.clone(), "/api/conversations/{uuid}", one_users(204)),
         row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
         row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
