@@ -54,6 +54,8 @@ test("a plan fills up step by step, survives a reload, and is above the answer",
   await expect(planFirst).toHaveAttribute("aria-pressed", "false");
   await expect(planFirst).toBeEnabled();
   await page.keyboard.press("Tab");
+  await expect(page.getByTestId("attach")).toBeFocused();
+  await page.keyboard.press("Tab");
   await expect(planFirst).toBeFocused();
   await page.keyboard.press("Space");
   await expect(planFirst).toHaveAttribute("aria-pressed", "true");

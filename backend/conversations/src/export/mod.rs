@@ -19,6 +19,7 @@ use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
 use zip::result::ZipError;
 
+use self::output::ExportAborted;
 use crate::journal::stored;
 use crate::{
     ServiceError,
@@ -64,11 +65,6 @@ pub struct Export {
 
 /// A file in portions. It is complete only if none of them is an error.
 pub type ExportParts = mpsc::Receiver<Result<Bytes, ExportAborted>>;
-
-/// The rest of a file cannot be written: the database failed, the server is shutting down, or the client took too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the export was broken off")]
-pub struct ExportAborted;
 
 impl ConversationService {
     /// Exports the branch that is shown, with all tool calls. A running turn is included with the text that is stored

@@ -15,10 +15,13 @@ use zip::{
     write::{SimpleFileOptions, StreamWriter},
 };
 
-use crate::export::ExportAborted;
-
 /// Timeout for a client to take one portion.
 const READER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The rest of a file cannot be written: the database failed, the server is shutting down, or the client took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the export was broken off")]
+pub struct ExportAborted;
 
 /// A channel of the portions of a file.
 pub(crate) type Sender = mpsc::Sender<Result<Bytes, ExportAborted>>;
