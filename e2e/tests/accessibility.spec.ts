@@ -236,7 +236,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await expect(page.getByTestId("usage-row")).toHaveCount(3);
   },
   "the shared links of a conversation": async (page) => {
-    const share = { id: 1, path: "/s/00000000-0000-4000-8000-000000000002", conversation_uuid: PLAIN.uuid, title: "Sums", tool_calls: true };
+    const share = { id: 1, path: "/s/00000000-0000-4000-8000-000000000002", conversation_uuid: PLAIN.uuid, title: "Sums", tool_calls: true, files: true };
     const items = [{ ...share, created_at: "2026-11-01T12:00:00Z" }];
     await page.route("**/api/shares", (route) => route.fulfill({ json: { items, next_cursor: null } }));
     await open(page, PLAIN);
