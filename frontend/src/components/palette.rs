@@ -110,7 +110,7 @@ pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoVi
                 dir="auto"
                 aria-label=text.palette_title()
                 placeholder=text.palette_placeholder()
-                // Until the options are loaded, there is no list to control.
+                // The list exists once the options are loaded.
                 aria-expanded=move || (count.get() > 0).to_string()
                 aria-autocomplete="list"
                 aria-controls="palette-options"
