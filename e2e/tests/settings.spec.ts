@@ -114,11 +114,12 @@ for (const [locale, width, words] of [
     await expect(page.getByRole("heading", { name: words })).toBeVisible();
     await page.getByTestId("key-name").fill("長".repeat(64));
     await page.getByTestId("key-password").fill(PASSWORD);
+    // What appears moves everything below, also between the press and the release of a button.
     await page.getByTestId("make-key").click();
-    await page.getByTestId("invite").click();
-    await page.getByTestId("open-delete-account").click();
     await expect(page.getByTestId("new-key")).toBeVisible();
+    await page.getByTestId("invite").click();
     await expect(page.getByTestId("invitation")).toBeVisible();
+    await page.getByTestId("open-delete-account").click();
     await expect(page.getByTestId("key").first()).toBeVisible();
     expect(await findings(page)).toEqual(NOTHING);
     const sizes = await page.getByTestId("settings").evaluate((area) => [area.scrollWidth, area.clientWidth]);
