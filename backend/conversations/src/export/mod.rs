@@ -33,7 +33,7 @@ use crate::{
         message_files::{self, MessageFileRow},
         messages, model_calls, plans, reasonings,
         rows::ConversationRow,
-        summaries, tool_calls,
+        summaries, tool_call_files, tool_calls,
     },
 };
 
@@ -204,12 +204,13 @@ async fn write_archive(
 /// file is listed once.
 async fn list_files(context: &Context, row: &ConversationRow) -> Result<Vec<MessageFile>, ExportError> {
     let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
+    let ids: Vec<MessageId> = branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect();
+    let mut attached = message_files::list(&context.db, &ids).await?;
+    let mut returned = tool_call_files::list_of_messages(&context.db, &ids).await?;
     let (mut files, mut known) = (Vec::new(), HashSet::new());
-    for place in branch(&nodes, row.head_message_id) {
-        let attached = message_files::list(&context.db, &[place.id]).await?.remove(&place.id).unwrap_or_default();
-        let returned = tool_calls::list_tool_calls(&context.db, &[place.id], 0).await?;
-        let attached = attached.into_iter().map(MessageFileRow::into_file);
-        let all = attached.chain(returned.into_iter().flat_map(|call| call.files));
+    for id in ids {
+        let attached = attached.remove(&id).unwrap_or_default().into_iter().map(MessageFileRow::into_file);
+        let all = attached.chain(returned.remove(&id).unwrap_or_default());
         files.extend(all.filter(|file| known.insert(file.id)));
     }
     Ok(files)

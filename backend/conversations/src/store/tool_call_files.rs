@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tallybook_agent::CallFile;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_files::{FileRow, file_columns};
-use tallybook_protocol::{MessageFile, ToolCallId};
+use tallybook_protocol::{MessageFile, MessageId, ToolCallId};
 
 use crate::store::{by_ids::by_ids, rows::ToolCallRow};
 
@@ -28,6 +28,39 @@ pub(crate) async fn create(tx: &mut Transaction, id: ToolCallId, files: &[CallFi
         row.push(id).push(position).push(file.row_id);
     });
     insert.execute().await.map(|_| ())
+}
+
+/// A file of a call of a message.
+#[derive(sqlx::FromRow)]
+struct AnswerFileRow {
+    message_id: MessageId,
+    #[sqlx(flatten)]
+    call: CallFileRow,
+}
+
+/// Returns the files of all calls of these messages, in order.
+pub(crate) async fn list_of_messages(
+    db: &Database,
+    ids: &[MessageId],
+) -> sqlx::Result<HashMap<MessageId, Vec<MessageFile>>> {
+    let mut rows: Vec<AnswerFileRow> = by_ids(
+        db,
+        select!(concat!(
+            "SELECT c.message_id, t.tool_call_id, t.position, ",
+            file_columns!(),
+            " FROM tool_call_files t JOIN tool_calls c ON c.id = t.tool_call_id JOIN files f ON f.id = t.file_id \
+             WHERE c.message_id IN ("
+        )),
+        ids,
+        ")",
+    )
+    .await?;
+    rows.sort_by_key(|row| (row.call.tool_call_id, row.call.position));
+    let mut files: HashMap<MessageId, Vec<MessageFile>> = HashMap::new();
+    for row in rows {
+        files.entry(row.message_id).or_default().push(row.call.file.into_message_file(None));
+    }
+    Ok(files)
 }
 
 /// Adds the files to calls that have an output.

@@ -102,7 +102,7 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     let found = find(&state, &token).await;
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
     if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
-        return headers(StatusCode::OK, "text/plain; charset=utf-8").body(as_text(shared));
+        return headers(StatusCode::OK, "text/plain; charset=utf-8", WITHOUT_SCRIPTS).body(as_text(shared));
     }
     let status = match &found {
         Ok(Some(_)) => StatusCode::OK,
@@ -116,7 +116,7 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
             Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
         }
     });
-    headers(status, "text/html; charset=utf-8").body(tallybook_frontend::shared_page(
+    headers(status, "text/html; charset=utf-8", WITHOUT_SCRIPTS).body(tallybook_frontend::shared_page(
         state.site.folder(),
         chosen,
         found,
@@ -137,22 +137,16 @@ pub(crate) async fn file(
     }
     let content = state.service.find_shared_file(token, id, query.variant()).await?.ok_or_else(no_such_file)?;
     let stream = state.service.files().read(&content, 0..content.bytes).await?;
-    let mut response = HttpResponse::Ok();
-    response
-        .insert_header((header::CONTENT_TYPE, served_type(&content.media_type)))
-        .insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX))
-        .insert_header(disposition(&content))
-        // The link can be revoked at any time.
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"));
+    let mut response = headers(StatusCode::OK, served_type(&content.media_type), SANDBOX);
+    response.insert_header(disposition(&content));
     Ok(response.body(SizedStream::new(content.bytes, stream)))
 }
 
-fn headers(status: StatusCode, content_type: &'static str) -> HttpResponseBuilder {
+fn headers(status: StatusCode, content_type: &'static str, policy: &'static str) -> HttpResponseBuilder {
     let mut response = HttpResponse::build(status);
     response
         .content_type(content_type)
-        .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
         // The link can be revoked at any time.
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"));
