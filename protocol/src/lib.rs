@@ -10,6 +10,7 @@ mod file;
 mod ids;
 mod json_bytes;
 mod model;
+mod model_settings;
 mod nul;
 mod plan;
 mod playback;
@@ -44,6 +45,10 @@ pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWor
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
+pub use model_settings::{
+    ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest,
+    NewModel, SettingsOrigin,
+};
 pub use nul::without_nul;
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
 pub use playback::{Playback, PlayedEvent};
