@@ -2,6 +2,7 @@
 //! context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
+mod fields;
 mod review;
 mod window;
 
@@ -12,6 +13,7 @@ use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
+pub use fields::{FieldError, check_name, read_fields, read_prices};
 pub use review::ReviewSettings;
 pub use window::Window;
 
@@ -56,6 +58,8 @@ pub enum Origin {
         /// Lines of the keys that are set for this model.
         lines: Vec<(&'static str, usize)>,
     },
+    /// The page or the API.
+    Page,
 }
 
 /// The built-in demo model, or a model of a provider.
@@ -90,7 +94,9 @@ impl Origin {
     /// variable. `setting` is the name that `llm` uses.
     fn place_of(&self, setting: &str) -> String {
         let variable = format!("LLM_{}", setting.to_ascii_uppercase());
-        let Self::File { path, line, index, lines } = self else { return variable };
+        let Self::File { path, line, index, lines } = self else {
+            return if *self == Self::Page { setting.to_owned() } else { variable };
+        };
         let key = if setting == "api_key" { "api_key_env" } else { setting };
         let set_at = lines.iter().find(|(name, _)| *name == key).map(|(_, line)| *line);
         // If the file does not set one of these keys, a variable sets it for all models.

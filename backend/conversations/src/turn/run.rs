@@ -308,7 +308,7 @@ mod tests {
             user: UserId::LOCAL,
             conversation_id: fixture.conversation_id,
             rows,
-            model: Arc::clone(context.models.default_model()),
+            model: context.models.default_model(),
             settings: TurnSettings { instructions: String::new(), disabled_tools: BTreeSet::new() },
             given: None,
             mode: AnswerMode::React,
