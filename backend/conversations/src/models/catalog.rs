@@ -54,6 +54,16 @@ pub enum CatalogError {
     },
 }
 
+impl CatalogError {
+    /// Returns the error of the settings of a single model, without the place of the settings.
+    pub fn cause(&self) -> Option<&ConnectError> {
+        match self {
+            Self::Empty => None,
+            Self::Model { source, .. } => Some(source),
+        }
+    }
+}
+
 impl Catalog {
     /// Creates a client for each model and, if `titles` is `true`, a second one that writes titles. Sends no requests.
     /// The first model is the default.
@@ -145,7 +155,7 @@ impl Models {
 impl Model {
     fn connect(entry: &ModelEntry, titles: bool) -> Result<Self, CatalogError> {
         let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
-        let client = entry.priced(entry.choice.connect().map_err(failed)?);
+        let client = entry.connect().map_err(failed)?;
         let titles = if titles { entry.choice.connect_for_titles().map_err(failed)? } else { None };
         Ok(Self {
             name: entry.name.clone(),

@@ -63,6 +63,34 @@ pub fn read_fields(
     })
 }
 
+impl ModelEntry {
+    /// Returns the settings of the model, with the defaults that it uses.
+    pub fn fields(&self) -> ModelFields {
+        let name = self.name.clone();
+        let ModelChoice::Provider(settings) = &self.choice else {
+            return ModelFields { name, provider: "demo".to_owned(), ..ModelFields::default() };
+        };
+        let is_own = |quirk: Quirk| !matches!(quirk, Quirk::NoImages | Quirk::NoTools);
+        let quirks = settings.quirks.iter().filter(|(quirk, _)| is_own(**quirk));
+        ModelFields {
+            name,
+            provider: settings.provider.as_str().to_owned(),
+            model: Some(settings.model_name().to_owned()),
+            base_url: settings.base_url.clone(),
+            temperature: settings.temperature,
+            max_tokens: Some(settings.max_tokens),
+            context_tokens: Some(settings.context_tokens),
+            tool_mode: Some(settings.tool_mode.as_str().to_owned()),
+            reasoning_effort: settings.reasoning_effort.map(|effort| effort.as_str().to_owned()),
+            thinking_tokens: settings.thinking_tokens,
+            vision: settings.quirks.get(&Quirk::NoImages).map(|refuses| !refuses),
+            input_price: self.prices.map(|prices| prices.input),
+            output_price: self.prices.map(|prices| prices.output),
+            quirks: quirks.map(|(quirk, is_so)| (quirk.as_str().to_owned(), *is_so)).collect(),
+        }
+    }
+}
+
 /// Checks a model's name.
 pub fn check_name(name: &str) -> Result<(), FieldError> {
     let is_short = (1..=MAX_NAME_CHARS).contains(&name.chars().count());

@@ -9,7 +9,7 @@ mod window;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tallybook_demo_model::DemoModel;
-use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect, priced};
+use tallybook_llm::{ApiKey, ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
@@ -33,6 +33,19 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
+    /// Creates a client for the model. Sends no requests.
+    pub fn connect(&self) -> Result<Arc<dyn ModelClient>, ConnectError> {
+        Ok(self.priced(self.choice.connect()?))
+    }
+
+    /// Returns the model's API key, if it has one.
+    pub fn api_key(&self) -> Option<&ApiKey> {
+        match &self.choice {
+            ModelChoice::Demo { .. } => None,
+            ModelChoice::Provider(settings) => settings.api_key.as_ref(),
+        }
+    }
+
     /// Wraps a client of this model so that its usage includes the cost, if the prices are known.
     fn priced(&self, client: Arc<dyn ModelClient>) -> Arc<dyn ModelClient> {
         match self.prices {
