@@ -9,7 +9,7 @@ use crate::seal::SealError;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// No model has this name.
-    #[error("There is no model named {0:?}. GET /api/admin/models lists the models.")]
+    #[error("No model is named {0:?}. GET /api/admin/models lists the models.")]
     NoSuchModel(String),
     /// The model is configured outside the page.
     #[error(

@@ -20,7 +20,7 @@ const RESERVED_ENDING: &str = ":plain";
 pub struct FieldError {
     /// Name of the setting.
     pub field: &'static str,
-    /// What is wrong, as a sentence.
+    /// The error, as a sentence.
     pub problem: String,
 }
 
