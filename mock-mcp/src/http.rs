@@ -118,6 +118,11 @@ impl MockMcp {
         format!("http://127.0.0.1:{}/token", self.port)
     }
 
+    /// Accepts this token, as if the token endpoint had given it.
+    pub fn accept_token(&self, token: &str) {
+        self.state.good_tokens.lock().insert(token.to_owned());
+    }
+
     /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port

@@ -24,6 +24,7 @@ mod status;
 mod text;
 mod time;
 mod tool;
+mod tool_server_settings;
 mod truncate;
 mod usage;
 
@@ -64,5 +65,9 @@ pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use text::{first_bytes, first_chars};
 pub use time::TIME_ZONE_HEADER;
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
+pub use tool_server_settings::{
+    ConfiguredToolServer, ConfiguredToolServers, LeftOutTestedTool, NewToolServer, TestedTool, ToolServerFields,
+    ToolServerTest,
+};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
 pub use usage::{PurposeUsage, Usage, UsageByPurpose};

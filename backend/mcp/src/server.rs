@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -189,8 +192,7 @@ impl Server {
         stop: &CancellationToken,
         changed: &impl Fn(),
     ) -> Result<(), ServerError> {
-        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.uses_initialize));
-        let mut open = connected.await.map_err(|_| ServerError::handshake_timeout())??;
+        let mut open = self.connect_once(transport).await?;
         let watched = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
@@ -198,6 +200,27 @@ impl Server {
         };
         let _ = open.service.close_with_timeout(2 * CLOSE_TIMEOUT).await;
         watched
+    }
+
+    /// Connects to the server once, lists its tools, and closes the connection.
+    pub(crate) async fn probe(&self) -> Result<ToolSelection, ServerError> {
+        let transport = self.transport.as_ref().map_err(Clone::clone)?;
+        let mut connected = self.connect_once(transport).await;
+        if connected.is_err() && self.uses_initialize.load(Ordering::Relaxed) {
+            // The server speaks only the older era's handshake.
+            connected = self.connect_once(transport).await;
+        }
+        let mut open = connected?;
+        let listed = timeout(HANDSHAKE_TIMEOUT, list(&open.connection, &self.secrets)).await;
+        let _ = open.service.close_with_timeout(2 * CLOSE_TIMEOUT).await;
+        let listing = listed.map_err(|_| ServerError::handshake_timeout())??;
+        let accepted = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
+        Ok(select_tools(&self.settings, &apply_filters(&self.settings, listing), Some(&accepted)))
+    }
+
+    async fn connect_once(&self, transport: &Transport) -> Result<OpenTransport, ServerError> {
+        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.uses_initialize));
+        connected.await.map_err(|_| ServerError::handshake_timeout())?
     }
 
     /// Lists the tools, and lists them again whenever they may have changed. Ends when the server is lost.

@@ -4,7 +4,11 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use parking_lot::{Mutex, MutexGuard};
 use tallybook_tools::{Secrets, ToolRegistry};
-use tokio::{sync::watch, task::JoinSet, time::timeout};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, interval, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -13,12 +17,18 @@ use super::{
     naming::tool_name,
     pins::{ChangedDefinition, DefinitionHash, PinStore},
     server::{Server, State, Status},
-    settings::ToolServersSettings,
+    settings::{ToolServerSettings, ToolServersSettings},
     tool::ServerTool,
 };
 
 /// Timeout for shutting down all servers together.
 const SHUTDOWN_TIMEOUT: Duration = CLOSE_TIMEOUT.saturating_mul(3);
+
+/// Maximum time for which a removed server stays connected, because turns that started with its tools still run.
+const MAX_RETIREMENT: Duration = Duration::from_hours(1);
+
+/// Interval at which a removed server is checked for such turns.
+const RETIREMENT_CHECK: Duration = Duration::from_secs(1);
 
 /// The tool servers of a process. Clones share the servers; [`ToolServers::shut_down`] stops them.
 #[derive(Clone)]
@@ -30,10 +40,22 @@ pub struct ToolServers {
 
 struct Shared {
     builtin: ToolRegistry,
-    /// The servers, in the order of the settings.
-    servers: Vec<Arc<Server>>,
+    /// The configured servers, in the order of the settings.
+    configured: Vec<Arc<Server>>,
+    /// The servers that were added at run time.
+    added: Mutex<Vec<AddedServer>>,
+    pins: Arc<dyn PinStore>,
+    secrets: Secrets,
     offer: Mutex<AvailableTools>,
     changes: watch::Sender<u64>,
+}
+
+/// A server that was added at run time.
+struct AddedServer {
+    settings: ToolServerSettings,
+    server: Arc<Server>,
+    /// Ends the server's task.
+    stop: CancellationToken,
 }
 
 /// Currently available tools.
@@ -98,17 +120,54 @@ impl ToolServers {
             reports: servers.iter().map(|server| report(server, &server.state(), NamedTools::default())).collect(),
             is_awaited: servers.iter().any(|server| server.is_new()),
         };
-        let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            builtin,
+            configured: servers,
+            added: Mutex::default(),
+            pins: Arc::clone(pins),
+            secrets: secrets.clone(),
+            offer: Mutex::new(offer),
+            changes: watch::Sender::new(0),
+        });
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        for server in &shared.servers {
-            let changed = {
-                let shared = shared.clone();
-                move || shared.publish()
-            };
-            tasks.spawn(server.clone().run(stop.clone(), changed));
+        for server in &shared.configured {
+            shared.spawn(&mut tasks, server, stop.clone());
         }
         Self { shared, tasks: Arc::new(Mutex::new(tasks)), stop }
+    }
+
+    /// Replaces the servers that were added at run time. Servers whose settings did not change stay connected. Removed
+    /// servers offer no tools to new turns, and are closed when no turn has their tools any more. Variables in the
+    /// settings are not expanded, because these settings do not come from the operator. A server with the name of a
+    /// configured one is left out. Must be called within a Tokio runtime.
+    pub fn set_added(&self, servers: Vec<(String, ToolServerSettings)>) {
+        let shared = &self.shared;
+        let mut tasks = self.tasks.lock();
+        // Forgets tasks of servers that were removed earlier.
+        while tasks.try_join_next().is_some() {}
+        let mut added = shared.added.lock();
+        let mut before = std::mem::take(&mut *added);
+        for (name, settings) in servers {
+            if shared.configured.iter().any(|server| *server.name == *name) {
+                continue;
+            }
+            let is_same = |known: &AddedServer| *known.server.name == *name && known.settings == settings;
+            if let Some(index) = before.iter().position(is_same) {
+                added.push(before.swap_remove(index));
+                continue;
+            }
+            let (pins, secrets) = (Arc::clone(&shared.pins), &shared.secrets);
+            let server = Arc::new(Server::new(&name, settings.clone(), None, pins, secrets, &|_: &str| None));
+            let stop = self.stop.child_token();
+            shared.spawn(&mut tasks, &server, stop.clone());
+            added.push(AddedServer { settings, server, stop });
+        }
+        for removed in before {
+            tasks.spawn(retire(removed));
+        }
+        drop((added, tasks));
+        shared.publish();
     }
 
     /// Waits until each server has connected or failed once, for at most 10 seconds. Without this, the first turns
@@ -158,9 +217,36 @@ impl ToolServers {
     }
 }
 
+/// Closes a removed server when no registry has its tools any more.
+async fn retire(removed: AddedServer) {
+    let AddedServer { server, stop, .. } = removed;
+    let begun = Instant::now();
+    let mut check = interval(RETIREMENT_CHECK);
+    // The server's own task and this one have the other two references.
+    while Arc::strong_count(&server) > 2 && begun.elapsed() < MAX_RETIREMENT {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = check.tick() => {}
+        }
+    }
+    stop.cancel();
+}
+
 impl Shared {
-    fn server(&self, name: &str) -> Option<&Arc<Server>> {
-        self.servers.iter().find(|server| &*server.name == name)
+    /// Starts the task of a server.
+    fn spawn(self: &Arc<Self>, tasks: &mut JoinSet<()>, server: &Arc<Server>, stop: CancellationToken) {
+        let shared = Arc::clone(self);
+        tasks.spawn(Arc::clone(server).run(stop, move || shared.publish()));
+    }
+
+    /// Returns all servers: the configured ones in the order of the settings, then the added ones.
+    fn servers(&self) -> Vec<Arc<Server>> {
+        let added: Vec<_> = self.added.lock().iter().map(|added| Arc::clone(&added.server)).collect();
+        self.configured.iter().cloned().chain(added).collect()
+    }
+
+    fn server(&self, name: &str) -> Option<Arc<Server>> {
+        self.servers().into_iter().find(|server| &*server.name == name)
     }
 
     fn offer(&self) -> MutexGuard<'_, AvailableTools> {
@@ -174,7 +260,7 @@ impl Shared {
         let mut withheld = Vec::new();
         let mut reports = Vec::new();
         let mut is_awaited = false;
-        for server in &self.servers {
+        for server in &self.servers() {
             let mut names = NamedTools::default();
             let state = server.state();
             is_awaited |= state.status == Status::Connecting;

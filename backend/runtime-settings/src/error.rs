@@ -3,33 +3,39 @@
 use tallybook_database::{TransactionError, is_rolled_back};
 use tallybook_llm::DiscoverError;
 
-use crate::seal::SealError;
+use crate::{entries::EntryKind, seal::SealError};
 
 /// An error of a use case. The messages are written for admins.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// No model has this name.
-    #[error("No model is named {0:?}. GET /api/admin/models lists the models.")]
-    NoSuchModel(String),
-    /// The model is configured outside the page.
+    /// No entry has this name.
+    #[error("No {0} is named {1:?}.")]
+    NotFound(EntryKind, String),
+    /// The entry is configured outside the page.
     #[error(
-        "The model {0:?} is set in the settings file or the environment, so it can only be changed there. To add a model \
-         here, use another name."
+        "The {0} {1:?} is set in the settings file or the environment, so it can only be changed there. To add one here, \
+         use another name."
     )]
-    SetInFile(String),
-    /// Another added model has the name.
-    #[error("A model named {0:?} exists already. Choose another name, or change that model.")]
-    NameTaken(String),
+    SetInFile(EntryKind, String),
+    /// Another added entry has the name.
+    #[error("A {0} named {1:?} exists already. Choose another name, or change that one.")]
+    NameTaken(EntryKind, String),
     /// A setting is not valid.
-    #[error("{0}")]
-    Invalid(String),
+    #[error("{1}")]
+    Invalid(EntryKind, String),
+    /// The settings of a tool server name a program.
+    #[error(
+        "Tool servers that run as a program can only be set in the settings file, because the page must not start \
+         programs. Enter the URL of a server."
+    )]
+    ProgramInFileOnly,
     /// The entry was changed after the caller read it.
-    #[error("Another admin has changed this model in the meantime. Read it again, then repeat your change.")]
-    VersionChanged,
-    /// The limit on added models is reached.
-    #[error("There are {0} added models, which is the limit. Remove one first.")]
-    TooMany(usize),
-    /// A key cannot be encrypted or decrypted.
+    #[error("Another admin has changed this {0} in the meantime. Read it again, then repeat your change.")]
+    VersionChanged(EntryKind),
+    /// The limit on added entries is reached.
+    #[error("The limit of {1} added entries is reached. Remove a {0} first.")]
+    TooMany(EntryKind, usize),
+    /// A secret cannot be encrypted.
     #[error(transparent)]
     Seal(#[from] SealError),
     /// The provider's models cannot be listed.

@@ -62,7 +62,7 @@ pub(crate) struct Sealed {
 pub enum SealError {
     /// The server has no key.
     #[error(
-        "API keys cannot be stored, because SECRET_KEY is not set. Set it to a random text of at least 32 characters, the \
+        "API keys and headers cannot be stored, because SECRET_KEY is not set. Set it to a random text of at least 32 characters, the \
          same on every server of this database, and restart."
     )]
     NoKey,
@@ -76,12 +76,12 @@ pub enum SealError {
     },
     /// The value was encrypted with another key, or is damaged.
     #[error(
-        "The stored API key cannot be decrypted, because the server's secret key (SECRET_KEY, or the key file beside the \
-         database) has changed. Enter the API key again."
+        "The stored secret cannot be decrypted, because the server's secret key (SECRET_KEY, or the key file beside the \
+         database) has changed. Enter the API key or the headers again."
     )]
     OtherKey,
     /// The library failed, for example for lack of random numbers.
-    #[error("The API key cannot be encrypted.")]
+    #[error("The secret cannot be encrypted.")]
     Failed,
 }
 
@@ -95,11 +95,6 @@ impl Sealer {
             (None, None) if is_embedded => Source::Key(Key::derive(&random::<KEY_FILE_BYTES>()?)?),
             (None, None) => Source::Missing,
         }))
-    }
-
-    /// Returns an error if no secret can be stored.
-    pub(crate) fn check(&self) -> Result<(), SealError> {
-        if let Source::Missing = self.0 { Err(SealError::NoKey) } else { Ok(()) }
     }
 
     /// Encrypts a value. It can only be decrypted with the same `context`, which says what the value belongs to.
@@ -232,7 +227,6 @@ mod tests {
     #[test]
     fn without_a_key_nothing_is_sealed() {
         let sealer = Sealer::new(None, false, None).unwrap();
-        assert!(matches!(sealer.check(), Err(SealError::NoKey)));
         assert!(sealer.seal(&"sk".into(), "c").unwrap_err().to_string().contains("SECRET_KEY"));
     }
 }

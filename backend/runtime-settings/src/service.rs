@@ -1,21 +1,26 @@
-//! The service that the HTTP handlers call, and the task that applies changes that other servers made. The use cases of
-//! models are in `models`.
+//! The service that the HTTP handlers call, and the task that applies changes that other servers made. The use cases
+//! are in `entries`, `models` and `tool_servers`.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
-use secrecy::ExposeSecret as _;
-use tallybook_conversations::models::{Catalog, Model, ModelEntry, Origin, read_fields};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use tallybook_conversations::models::{Catalog, ModelEntry};
 use tallybook_database::Database;
-use tallybook_llm::{ApiKey, ConnectError, ModelSettings, SettingNames};
-use tallybook_protocol::ModelFields;
+use tallybook_llm::ModelSettings;
+use tallybook_mcp::ToolServers;
+use tallybook_protocol::{ModelFields, ToolServerFields};
 use tallybook_tools::Secrets;
 use tokio::sync::Mutex;
 
 use crate::{
+    entries::EntryKind,
     error::SettingsError,
+    models::ModelSource,
     seal::{Sealed, Sealer},
     store::{self, EntryRow},
+    tool_servers::ToolServerSource,
 };
 
 /// Interval at which a server looks for changes that other servers made.
@@ -31,59 +36,66 @@ pub(crate) struct Context {
     pub(crate) db: Database,
     pub(crate) sealer: Sealer,
     pub(crate) models: Catalog,
+    pub(crate) tool_servers: ToolServers,
     pub(crate) configured: ConfiguredEntries,
-    secrets: Secrets,
-    added: Mutex<AddedModels>,
+    pub(crate) secrets: Secrets,
+    pub(crate) added: Mutex<AddedEntries>,
 }
 
-/// The models that are configured in the settings file or the environment, and the defaults of all models.
+/// The models and tool servers of the settings file and the environment.
 #[derive(Clone, Debug)]
 pub struct ConfiguredEntries {
     /// The models, the default first.
     pub models: Vec<ModelEntry>,
     /// The settings that a model has if it does not set them itself. The provider is not used.
-    pub defaults: ModelSettings,
+    pub model_defaults: ModelSettings,
+    /// The names of the tool servers.
+    pub tool_servers: Vec<String>,
 }
 
-/// The added models as this server uses them.
+/// The added models and tool servers as this server uses them, oldest first.
 #[derive(Default)]
-struct AddedModels {
+pub(crate) struct AddedEntries {
     /// Version of the catalog that is applied.
     version: i64,
-    models: HashMap<i64, AddedModel>,
+    pub(crate) models: Vec<Added<ModelFields, ModelSource>>,
+    pub(crate) tool_servers: Vec<Added<ToolServerFields, ToolServerSource>>,
 }
 
-/// An added model, or the reason why it cannot be used.
+/// An added entry. `source` is what the server uses, or the reason why it cannot be used.
 #[derive(Clone)]
-pub(crate) struct AddedModel {
-    pub(crate) fields: ModelFields,
+pub(crate) struct Added<Fields, Source> {
+    id: i64,
+    pub(crate) fields: Fields,
     pub(crate) version: i64,
     pub(crate) updated_at: DateTime<Utc>,
-    pub(crate) has_key: bool,
-    pub(crate) entry: Result<ModelEntry, String>,
-    model: Option<Arc<Model>>,
-    id: i64,
+    pub(crate) has_secret: bool,
+    pub(crate) source: Result<Source, String>,
 }
 
 impl RuntimeSettings {
-    /// Creates the service and adds the stored models to the catalog. Their keys are added to `secrets`.
+    /// Creates the service, and applies the stored models and tool servers. Their secrets are added to `secrets`.
     pub async fn start(
         db: Database,
         sealer: Sealer,
         models: Catalog,
+        tool_servers: ToolServers,
         configured: ConfiguredEntries,
         secrets: Secrets,
     ) -> Result<Self, SettingsError> {
         let added = Mutex::default();
-        let service = Self { context: Arc::new(Context { db, sealer, models, configured, secrets, added }) };
-        for model in service.refresh().await? {
-            let name = &model.fields.name;
-            if service.context.is_configured(name) {
-                tracing::warn!(model = %name, "the settings file names a model that was also added in the page; the file's settings are used");
-            } else if let Err(problem) = &model.entry {
-                tracing::warn!(model = %name, %problem, "a model that was added in the page cannot be used");
-            }
+        let context = Context { db, sealer, models, tool_servers, configured, secrets, added };
+        let service = Self { context: Arc::new(context) };
+        service.refresh().await?;
+        let context = &service.context;
+        let added = context.added.lock().await;
+        for Added { fields, source, .. } in &added.models {
+            context.warn(EntryKind::Model, &fields.name, source);
         }
+        for Added { fields, source, .. } in &added.tool_servers {
+            context.warn(EntryKind::ToolServer, &fields.name, source);
+        }
+        drop(added);
         Ok(service)
     }
 
@@ -106,80 +118,111 @@ impl RuntimeSettings {
         Ok(())
     }
 
-    /// Reads the added models and applies them. Returns them, oldest first.
-    pub(crate) async fn refresh(&self) -> Result<Vec<AddedModel>, SettingsError> {
+    /// Reads the added models and tool servers, and applies them.
+    pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;
         // Read first: a change after this is applied the next time.
-        let version = store::version(&context.db).await?;
-        let rows = store::list_models(&context.db).await?;
-        let mut keys = store::list_keys(&context.db).await?;
-        let models: Vec<AddedModel> = rows
-            .into_iter()
-            .map(|row| {
-                let key = keys.remove(&row.id);
-                let known = added.models.get(&row.id).filter(|known| known.version == row.version);
-                // A model that did not change keeps its client, and with it the quirks that its server is known to have.
-                known.filter(|known| known.entry.is_ok()).cloned().unwrap_or_else(|| context.read(row, key))
-            })
-            .collect();
-        context.secrets.set_added(models.iter().filter_map(AddedModel::key));
-        context.models.set_added(models.iter().filter_map(|model| model.model.clone()).collect());
-        added.version = version;
-        added.models = models.iter().map(|model| (model.id, model.clone())).collect();
-        Ok(models)
+        added.version = store::version(&context.db).await?;
+        added.models = context
+            .read(EntryKind::Model, &added.models, |fields, key| ModelSource::read(context, fields, key))
+            .await?;
+        added.tool_servers = context.read(EntryKind::ToolServer, &added.tool_servers, ToolServerSource::read).await?;
+        let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());
+        let servers = || added.tool_servers.iter().filter_map(|server| Some((server, server.source.as_ref().ok()?)));
+        let keys = models.clone().filter_map(|source| Some(source.entry.api_key()?.expose().to_owned()));
+        context.secrets.set_added(keys.chain(servers().flat_map(|(_, source)| source.secrets())));
+        context.models.set_added(models.map(|source| Arc::clone(&source.model)).collect());
+        let servers = servers().map(|(server, source)| (server.fields.name.clone(), source.settings.clone()));
+        context.tool_servers.set_added(servers.collect());
+        Ok(())
     }
 }
 
 impl Context {
-    /// Returns `true` if the settings file or the environment has a model of this name.
-    pub(crate) fn is_configured(&self, name: &str) -> bool {
-        self.configured.models.iter().any(|entry| entry.name == name)
+    /// Returns `true` if the settings file or the environment has an entry of this name.
+    pub(crate) fn is_configured(&self, kind: EntryKind, name: &str) -> bool {
+        match kind {
+            EntryKind::Model => self.configured.models.iter().any(|entry| entry.name == name),
+            EntryKind::ToolServer => self.configured.tool_servers.iter().any(|server| server == name),
+        }
     }
 
-    /// Creates the entry of a model from its settings. Sends no requests.
-    pub(crate) fn entry(&self, fields: &ModelFields, key: Option<ApiKey>) -> Result<(ModelEntry, Arc<Model>), String> {
-        let defaults = ModelSettings { setting_names: SettingNames::in_page(), ..self.configured.defaults.clone() };
-        let entry = read_fields(fields, key, &defaults, Origin::Page).map_err(|error| error.to_string())?;
-        let model = self.models.connect_model(&entry).map_err(|error| match error.cause() {
-            Some(cause) => ConnectError::sentence(cause),
-            None => error.to_string(),
-        })?;
-        Ok((entry, model))
+    /// Returns the reason why an added entry is not used.
+    pub(crate) fn problem<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) -> Option<String> {
+        let hidden = || format!("The settings file has a {kind} of the same name, which is used instead.");
+        let is_hidden = self.is_configured(kind, name);
+        is_hidden.then(hidden).or_else(|| source.as_ref().err().cloned())
     }
 
-    fn read(&self, row: EntryRow, sealed: Option<Sealed>) -> AddedModel {
-        let has_key = sealed.is_some();
-        let fields = serde_json::from_str::<ModelFields>(&row.settings);
-        let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
-        let entry = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
-            let key = sealed.map(|sealed| self.sealer.open(&sealed, &key_context(&row.name))).transpose();
-            let key = key.map_err(|error| error.to_string())?;
-            self.entry(fields, key.map(|key| ApiKey::new(key.expose_secret())))
+    fn warn<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) {
+        if let Some(problem) = self.problem(kind, name, source) {
+            tracing::warn!(%kind, name, problem, "an entry that was added in the page is not used");
+        }
+    }
+
+    /// Reads the added entries of a kind. Entries in `known` that did not change stay as they are: a model keeps its
+    /// client, and with it the quirks that its server is known to have.
+    async fn read<F, S>(
+        &self,
+        kind: EntryKind,
+        known: &[Added<F, S>],
+        read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
+    ) -> Result<Vec<Added<F, S>>, SettingsError>
+    where
+        F: Clone + DeserializeOwned + Named,
+        S: Clone,
+    {
+        let rows = store::list(&self.db, kind).await?;
+        let mut secrets = store::list_secrets(&self.db, kind.secret()).await?;
+        let entries = rows.into_iter().map(|row| {
+            let secret = secrets.remove(&row.id);
+            let is_same = |entry: &&Added<F, S>| (entry.id, entry.version) == (row.id, row.version);
+            let known = known.iter().find(is_same).filter(|entry| entry.source.is_ok());
+            known.cloned().unwrap_or_else(|| self.read_entry(kind, row, secret, &read))
         });
-        let (entry, model) = match entry {
-            Ok((entry, model)) => (Ok(entry), Some(model)),
-            Err(problem) => (Err(problem), None),
-        };
-        AddedModel {
-            fields: fields.unwrap_or_else(|_| ModelFields { name: row.name, ..ModelFields::default() }),
+        Ok(entries.collect())
+    }
+
+    fn read_entry<F: DeserializeOwned + Named, S>(
+        &self,
+        kind: EntryKind,
+        row: EntryRow,
+        sealed: Option<Sealed>,
+        read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
+    ) -> Added<F, S> {
+        let has_secret = sealed.is_some();
+        let fields = serde_json::from_str::<F>(&row.settings);
+        let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
+        let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
+            let secret = sealed.map(|sealed| self.sealer.open(&sealed, &kind.seal_context(&row.name))).transpose();
+            read(fields, secret.map_err(|error| error.to_string())?.as_ref())
+        });
+        Added {
+            id: row.id,
+            fields: fields.unwrap_or_else(|_| F::named(row.name)),
             version: row.version,
             updated_at: row.updated_at,
-            has_key,
-            entry,
-            model,
-            id: row.id,
+            has_secret,
+            source,
         }
     }
 }
 
-impl AddedModel {
-    fn key(&self) -> Option<String> {
-        self.entry.as_ref().ok()?.api_key().map(|key| key.expose().to_owned())
+/// Settings with a name.
+pub(crate) trait Named {
+    /// Creates settings that have only a name, for an entry whose settings cannot be read.
+    fn named(name: String) -> Self;
+}
+
+impl Named for ModelFields {
+    fn named(name: String) -> Self {
+        Self { name, ..Self::default() }
     }
 }
 
-/// Returns the context in which a model's API key is encrypted.
-pub(crate) fn key_context(name: &str) -> String {
-    format!("model {name} {}", store::API_KEY)
+impl Named for ToolServerFields {
+    fn named(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
 }

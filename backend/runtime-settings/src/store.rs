@@ -5,18 +5,12 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 
-use crate::seal::Sealed;
+use crate::{entries::EntryKind, seal::Sealed};
 
-/// Kind of the entries of models.
-const MODEL: &str = "model";
+/// Maximum number of added entries of each kind.
+pub(crate) const MAX_ENTRIES: usize = 200;
 
-/// Name of the setting with a model's API key.
-pub(crate) const API_KEY: &str = "api_key";
-
-/// Maximum number of added models.
-pub(crate) const MAX_MODELS: usize = 200;
-
-/// An added model.
+/// An added model or tool server.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct EntryRow {
     pub(crate) id: i64,
@@ -50,54 +44,60 @@ pub(crate) async fn next_version(tx: &mut Transaction) -> sqlx::Result<i64> {
     tx.query("SELECT version FROM catalog_state WHERE id = 1").fetch_value().await
 }
 
-/// Lists the added models, oldest first.
-pub(crate) async fn list_models(db: &Database) -> sqlx::Result<Vec<EntryRow>> {
+/// Lists the added entries of a kind, oldest first.
+pub(crate) async fn list(db: &Database, kind: EntryKind) -> sqlx::Result<Vec<EntryRow>> {
     db.reader()
         .query(select!(
             "SELECT id, name, settings, version, updated_at FROM catalog_entries WHERE kind = ? ORDER BY id LIMIT ?"
         ))
-        .bind(MODEL)
-        .bind(i64::try_from(MAX_MODELS).unwrap_or(i64::MAX))
+        .bind(kind.as_str())
+        .bind(i64::try_from(MAX_ENTRIES).unwrap_or(i64::MAX))
         .fetch_all()
         .await
 }
 
-/// Returns the encrypted API keys of all added models, by the ids of their entries.
-pub(crate) async fn list_keys(db: &Database) -> sqlx::Result<HashMap<i64, Sealed>> {
+/// Returns the encrypted values of a secret setting, by the ids of their entries.
+pub(crate) async fn list_secrets(db: &Database, field: &str) -> sqlx::Result<HashMap<i64, Sealed>> {
     let rows: Vec<SealedRow> = db
         .reader()
         .query(select!(
             "SELECT entry_id, key_id, nonce, ciphertext FROM sealed WHERE field = ? ORDER BY entry_id LIMIT ?"
         ))
-        .bind(API_KEY)
-        .bind(i64::try_from(MAX_MODELS).unwrap_or(i64::MAX))
+        .bind(field)
+        .bind(i64::try_from(MAX_ENTRIES).unwrap_or(i64::MAX))
         .fetch_all()
         .await?;
     Ok(rows.into_iter().map(|row| (row.entry_id, row.sealed)).collect())
 }
 
-/// Returns the added model with this name.
-pub(crate) async fn find_model(tx: &mut Transaction, name: &str) -> sqlx::Result<Option<EntryRow>> {
+/// Returns the added entry with this name.
+pub(crate) async fn find(tx: &mut Transaction, kind: EntryKind, name: &str) -> sqlx::Result<Option<EntryRow>> {
     tx.query("SELECT id, name, settings, version, updated_at FROM catalog_entries WHERE kind = ? AND name = ?")
-        .bind(MODEL)
+        .bind(kind.as_str())
         .bind(name)
         .fetch_optional()
         .await
 }
 
-/// Returns the number of added models.
-pub(crate) async fn count_models(tx: &mut Transaction) -> sqlx::Result<i64> {
-    tx.query("SELECT COUNT(*) FROM catalog_entries WHERE kind = ?").bind(MODEL).fetch_value().await
+/// Returns the number of added entries of a kind.
+pub(crate) async fn count(tx: &mut Transaction, kind: EntryKind) -> sqlx::Result<i64> {
+    tx.query("SELECT COUNT(*) FROM catalog_entries WHERE kind = ?").bind(kind.as_str()).fetch_value().await
 }
 
-/// Adds a model and returns its id.
-pub(crate) async fn create_model(tx: &mut Transaction, name: &str, settings: &str, version: i64) -> sqlx::Result<i64> {
+/// Adds an entry and returns its id.
+pub(crate) async fn create(
+    tx: &mut Transaction,
+    kind: EntryKind,
+    name: &str,
+    settings: &str,
+    version: i64,
+) -> sqlx::Result<i64> {
     let query = tx
         .query(
             "INSERT INTO catalog_entries (kind, name, settings, version, created_at, updated_at) \
              VALUES (?, ?, ?, ?, ?, ?)",
         )
-        .bind(MODEL)
+        .bind(kind.as_str())
         .bind(name)
         .bind(settings)
         .bind(version)
@@ -106,37 +106,40 @@ pub(crate) async fn create_model(tx: &mut Transaction, name: &str, settings: &st
 }
 
 /// Replaces the settings of an entry.
-pub(crate) async fn update_entry(tx: &mut Transaction, id: i64, settings: &str, version: i64) -> sqlx::Result<()> {
+pub(crate) async fn update(tx: &mut Transaction, id: i64, settings: &str, version: i64) -> sqlx::Result<()> {
     let query = tx.query("UPDATE catalog_entries SET settings = ?, version = ?, updated_at = ? WHERE id = ?");
     query.bind(settings).bind(version).bind(now()).bind(id).execute().await.map(|_| ())
 }
 
 /// Deletes an entry with its secrets.
-pub(crate) async fn delete_entry(tx: &mut Transaction, id: i64) -> sqlx::Result<()> {
+pub(crate) async fn delete(tx: &mut Transaction, id: i64) -> sqlx::Result<()> {
     tx.query("DELETE FROM catalog_entries WHERE id = ?").bind(id).execute().await.map(|_| ())
 }
 
-/// Returns `true` if the entry has an API key.
-pub(crate) async fn has_key(tx: &mut Transaction, entry: i64) -> sqlx::Result<bool> {
-    let keys: i64 = tx
-        .query("SELECT COUNT(*) FROM sealed WHERE entry_id = ? AND field = ?")
+/// Returns the encrypted value of an entry's secret setting.
+pub(crate) async fn find_secret(tx: &mut Transaction, entry: i64, field: &str) -> sqlx::Result<Option<Sealed>> {
+    tx.query("SELECT key_id, nonce, ciphertext FROM sealed WHERE entry_id = ? AND field = ?")
         .bind(entry)
-        .bind(API_KEY)
-        .fetch_value()
-        .await?;
-    Ok(keys > 0)
+        .bind(field)
+        .fetch_optional()
+        .await
 }
 
-/// Replaces the API key of an entry; `None` removes it.
-pub(crate) async fn set_key(tx: &mut Transaction, entry: i64, key: Option<&Sealed>) -> sqlx::Result<()> {
-    tx.query("DELETE FROM sealed WHERE entry_id = ? AND field = ?").bind(entry).bind(API_KEY).execute().await?;
-    let Some(key) = key else { return Ok(()) };
+/// Replaces the value of an entry's secret setting; `None` removes it.
+pub(crate) async fn set_secret(
+    tx: &mut Transaction,
+    entry: i64,
+    field: &str,
+    value: Option<&Sealed>,
+) -> sqlx::Result<()> {
+    tx.query("DELETE FROM sealed WHERE entry_id = ? AND field = ?").bind(entry).bind(field).execute().await?;
+    let Some(value) = value else { return Ok(()) };
     tx.query("INSERT INTO sealed (entry_id, field, key_id, nonce, ciphertext) VALUES (?, ?, ?, ?, ?)")
         .bind(entry)
-        .bind(API_KEY)
-        .bind(&key.key_id)
-        .bind(&key.nonce)
-        .bind(&key.ciphertext)
+        .bind(field)
+        .bind(&value.key_id)
+        .bind(&value.nonce)
+        .bind(&value.ciphertext)
         .execute()
         .await
         .map(|_| ())

@@ -115,9 +115,11 @@ impl Application {
         let url = &settings.database_url;
         let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
         let is_shared = !url.is_embedded();
-        let configured = ConfiguredEntries { models: settings.models.clone(), defaults: settings.model_defaults };
-        let runtime_settings =
-            RuntimeSettings::start(db.clone(), sealer, models.clone(), configured, settings.secrets.clone()).await?;
+        let configured = ConfiguredEntries {
+            models: settings.models.clone(),
+            model_defaults: settings.model_defaults,
+            tool_servers: settings.tool_servers.servers.iter().map(|(name, _)| name.clone()).collect(),
+        };
         let mut agent =
             AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
         if let Some(review) = &settings.review {
@@ -133,6 +135,9 @@ impl Application {
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let find = |name: &str| std::env::var(name).ok();
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, &settings.secrets, find);
+        let (catalog, servers, secrets) = (models.clone(), tool_servers.clone(), settings.secrets.clone());
+        let started = RuntimeSettings::start(db.clone(), sealer, catalog, servers, configured, secrets);
+        let runtime_settings = Box::pin(started).await?;
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
         let conversations = ConversationSettings {

@@ -75,6 +75,12 @@ pub enum Action {
     ModelChanged,
     /// An added model was removed.
     ModelRemoved,
+    /// A tool server was added in the page.
+    ToolServerAdded,
+    /// The settings of an added tool server were changed.
+    ToolServerChanged,
+    /// An added tool server was removed.
+    ToolServerRemoved,
 }
 
 impl Action {
@@ -105,6 +111,9 @@ impl Action {
             Self::ModelAdded => "model_added",
             Self::ModelChanged => "model_changed",
             Self::ModelRemoved => "model_removed",
+            Self::ToolServerAdded => "tool_server_added",
+            Self::ToolServerChanged => "tool_server_changed",
+            Self::ToolServerRemoved => "tool_server_removed",
         }
     }
 }

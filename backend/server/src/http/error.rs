@@ -10,7 +10,7 @@ use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
 use tallybook_files::FilesError;
 use tallybook_protocol::Problem;
-use tallybook_runtime_settings::{SealError, SettingsError};
+use tallybook_runtime_settings::{EntryKind, SealError, SettingsError};
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
 use super::request_id;
@@ -296,12 +296,23 @@ fn files_kind(error: &FilesError) -> (StatusCode, &'static str, &'static str) {
 /// Returns status, problem type and title of an error of the settings.
 fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        SettingsError::NoSuchModel(_) => (StatusCode::NOT_FOUND, "no-such-model", "No such model"),
-        SettingsError::SetInFile(_) => (StatusCode::CONFLICT, "set-in-file", "Set in the settings file"),
-        SettingsError::NameTaken(_) => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
-        SettingsError::TooMany(_) => (StatusCode::CONFLICT, "too-many", "Limit reached"),
-        SettingsError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-model", "Invalid settings"),
-        SettingsError::VersionChanged => (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another"),
+        SettingsError::NotFound(EntryKind::Model, _) => (StatusCode::NOT_FOUND, "no-such-model", "No such model"),
+        SettingsError::NotFound(EntryKind::ToolServer, _) => {
+            (StatusCode::NOT_FOUND, "no-such-tool-server", "No such tool server")
+        }
+        SettingsError::SetInFile(..) => (StatusCode::CONFLICT, "set-in-file", "Set in the settings file"),
+        SettingsError::NameTaken(..) => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        SettingsError::TooMany(..) => (StatusCode::CONFLICT, "too-many", "Limit reached"),
+        SettingsError::Invalid(EntryKind::Model, _) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid-model", "Invalid settings")
+        }
+        SettingsError::Invalid(EntryKind::ToolServer, _) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid-tool-server", "Invalid settings")
+        }
+        SettingsError::ProgramInFileOnly => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "program-in-file-only", "Programs only in the settings file")
+        }
+        SettingsError::VersionChanged(_) => (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another"),
         SettingsError::Seal(SealError::NoKey) => (StatusCode::UNPROCESSABLE_ENTITY, "no-secret-key", "No secret key"),
         SettingsError::Seal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         SettingsError::Discover(_) => (StatusCode::BAD_GATEWAY, "model-unreachable", "No list of models"),

@@ -54,6 +54,7 @@ mod sse;
 mod state;
 mod tool_calls;
 mod tool_history;
+mod tool_server_settings;
 mod tools;
 mod trace;
 mod usage;

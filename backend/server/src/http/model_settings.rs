@@ -5,11 +5,12 @@ use actix_web::{
     http::{Method, header},
     web,
 };
+use serde::Serialize;
 use serde_json::{Map, Value};
 use tallybook_protocol::{
     ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelFields, ModelTest, NewModel,
 };
-use tallybook_runtime_settings::SettingsError;
+use tallybook_runtime_settings::{EntryKind, SettingsError};
 use utoipa::OpenApi;
 
 use super::{
@@ -70,7 +71,7 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let work = |settings: Settings| async move { settings.create_model(caller.user, body.0).await };
     let model = state.run_settings(work).await?;
-    Ok(with_version(HttpResponse::Created(), &model))
+    Ok(with_version(HttpResponse::Created(), model.version, &model))
 }
 
 /// Returns a model with its settings.
@@ -80,7 +81,7 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Result<HttpResponse, ApiError> {
     let model = state.settings.find_model(&name).await?;
-    Ok(with_version(HttpResponse::Ok(), &model))
+    Ok(with_version(HttpResponse::Ok(), model.version, &model))
 }
 
 /// Changes an added model.
@@ -103,11 +104,11 @@ pub(crate) async fn update(
     name: web::Path<String>,
     body: JsonBody<Map<String, Value>>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(&request)?;
+    let version = expected_version(EntryKind::Model, &request)?;
     let work =
         move |settings: Settings| async move { settings.update_model(caller.user, &name, body.0, version).await };
     let model = state.run_settings(work).await?;
-    Ok(with_version(HttpResponse::Ok(), &model))
+    Ok(with_version(HttpResponse::Ok(), model.version, &model))
 }
 
 /// Removes an added model.
@@ -127,7 +128,7 @@ pub(crate) async fn delete(
     request: HttpRequest,
     name: web::Path<String>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(&request)?;
+    let version = expected_version(EntryKind::Model, &request)?;
     let work = move |settings: Settings| async move { settings.delete_model(caller.user, &name, version).await };
     state.run_settings(work).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -178,19 +179,24 @@ pub(crate) async fn discover(
 type Settings = tallybook_runtime_settings::RuntimeSettings;
 
 /// Returns the version in the header `If-Match`; `None` if the request accepts every version.
-fn expected_version(request: &HttpRequest) -> Result<Option<i64>, ApiError> {
+pub(crate) fn expected_version(kind: EntryKind, request: &HttpRequest) -> Result<Option<i64>, ApiError> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let tag = value.to_str().unwrap_or_default().trim();
     if tag == "*" {
         return Ok(None);
     }
     // A tag of another form is not the tag of any version.
-    tag.trim_matches('"').parse().map(Some).map_err(|_| SettingsError::VersionChanged.into())
+    tag.trim_matches('"').parse().map(Some).map_err(|_| SettingsError::VersionChanged(kind).into())
 }
 
-fn with_version(mut response: HttpResponseBuilder, model: &ConfiguredModel) -> HttpResponse {
-    if let Some(version) = model.version {
+/// Responds with an entry, and with its version in the header `ETag`.
+pub(crate) fn with_version<T: Serialize>(
+    mut response: HttpResponseBuilder,
+    version: Option<i64>,
+    entry: &T,
+) -> HttpResponse {
+    if let Some(version) = version {
         response.insert_header((header::ETAG, format!("\"{version}\"")));
     }
-    response.json(model)
+    response.json(entry)
 }

@@ -24,7 +24,7 @@ use super::{
     methods::{self, Endpoint, READING},
     model_settings, models, openai, openapi, page, search, security, shares,
     state::AppState,
-    tool_calls, tool_history, tools,
+    tool_calls, tool_history, tool_server_settings, tools,
     trace::{self, RequestSpan},
     usage,
 };
@@ -142,6 +142,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, approvals::revoke))
         .configure(accounts::api)
         .configure(model_settings::api)
+        .configure(tool_server_settings::api)
         .configure(tool_history::api)
         .default_service(web::to(no_such_route))
 }

@@ -16,7 +16,7 @@ use crate::{
 const KEY: &str = "sk-added-5up3r";
 
 /// Starts building a server that has only the demo model.
-fn demo_only(engine: &Engine) -> AppBuilder<'_> {
+pub(crate) fn demo_only(engine: &Engine) -> AppBuilder<'_> {
     let pace = std::time::Duration::ZERO;
     TestApp::builder(engine).with_models(vec![ModelEntry::from_environment(ModelChoice::Demo { pace })])
 }
@@ -32,11 +32,11 @@ fn key_of(request: &CapturedRequest) -> &str {
 }
 
 /// Asserts that a request was refused, and returns the reason.
-async fn reason(response: Response, status: u16, kind: &str) -> String {
+pub(crate) async fn reason(response: Response, status: u16, kind: &str) -> String {
     assert_problem(response, status, kind).await["detail"].as_str().unwrap().to_owned()
 }
 
-async fn request(app: &TestApp, method: Method, path: &str, body: Value) -> Response {
+pub(crate) async fn request(app: &TestApp, method: Method, path: &str, body: Value) -> Response {
     app.client.request(method, app.url(path)).json(&body).send().await.unwrap()
 }
 

@@ -15,6 +15,7 @@ mod support;
 mod accounts;
 mod activity;
 mod added_models;
+mod added_tool_servers;
 mod agent_faults;
 mod bad_input;
 mod branches;

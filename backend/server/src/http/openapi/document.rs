@@ -10,7 +10,8 @@ use utoipa::OpenApi;
 use super::finish;
 use crate::http::{
     accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages,
-    model_settings, models, openai, search, shares, state::State, tool_calls, tool_history, tools, usage,
+    model_settings, models, openai, search, shares, state::State, tool_calls, tool_history, tool_server_settings,
+    tools, usage,
 };
 
 /// The API document.
@@ -75,6 +76,7 @@ impl Document {
             openai::document(),
             accounts::document(),
             model_settings::document(),
+            tool_server_settings::document(),
             tool_history::document(),
             mcp::document(),
         ] {

@@ -1,0 +1,269 @@
+//! Creates, changes and deletes entries of the catalog: models and tool servers, each with settings that are stored as
+//! JSON and one secret that is stored encrypted.
+
+use std::fmt;
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_database::{Transaction, with_retries};
+
+use crate::{
+    error::SettingsError,
+    models::ModelSource,
+    seal::Sealed,
+    service::RuntimeSettings,
+    store::{self, EntryRow, MAX_ENTRIES},
+    tool_servers::{ToolServerSource, check_tool_server},
+};
+
+/// Names that are paths of the API.
+const RESERVED_NAMES: [&str; 2] = ["discover", "test"];
+
+/// Kind of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A model.
+    Model,
+    /// A tool server.
+    ToolServer,
+}
+
+/// Settings that were read and checked.
+pub(crate) struct Checked {
+    pub(crate) name: String,
+    /// The settings as JSON, without secrets.
+    pub(crate) settings: String,
+}
+
+impl EntryKind {
+    /// Returns the name in the database.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::ToolServer => "tool_server",
+        }
+    }
+
+    /// Returns the setting that is secret.
+    pub(crate) fn secret(self) -> &'static str {
+        match self {
+            Self::Model => "api_key",
+            Self::ToolServer => "headers",
+        }
+    }
+
+    /// Returns the settings that decide which server receives the secret.
+    fn address(self) -> &'static [&'static str] {
+        match self {
+            Self::Model => &["provider", "base_url"],
+            Self::ToolServer => &["url"],
+        }
+    }
+
+    /// Returns the context in which the secret of an entry is encrypted.
+    pub(crate) fn seal_context(self, name: &str) -> String {
+        format!("{} {name} {}", self.as_str(), self.secret())
+    }
+
+    fn read_secret(self, value: Value) -> Result<Option<SecretString>, SettingsError> {
+        match self {
+            Self::Model => ModelSource::read_key(value),
+            Self::ToolServer => ToolServerSource::read_headers(value),
+        }
+    }
+
+    fn invalid(self, problem: impl Into<String>) -> SettingsError {
+        SettingsError::Invalid(self, problem.into())
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "model",
+            Self::ToolServer => "tool server",
+        })
+    }
+}
+
+impl RuntimeSettings {
+    /// Adds an entry. `new` has the settings and the secret. Returns the name.
+    pub(crate) async fn create_entry(
+        &self,
+        kind: EntryKind,
+        actor: UserId,
+        mut new: Map<String, Value>,
+    ) -> Result<String, SettingsError> {
+        let secret = take_secret(kind, &mut new)?;
+        let Checked { name, settings } = self.check(kind, new, secret.as_ref())?;
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            return Err(kind.invalid(format!("The name {name:?} is reserved. Choose another name.")));
+        }
+        if self.context.is_configured(kind, &name) {
+            return Err(SettingsError::SetInFile(kind, name));
+        }
+        let sealed = self.seal(kind, &name, secret)?;
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            let version = store::next_version(&mut tx).await?;
+            if store::find(&mut tx, kind, &name).await?.is_some() {
+                return Err(SettingsError::NameTaken(kind, name.clone()));
+            }
+            if usize::try_from(store::count(&mut tx, kind).await?).is_ok_and(|count| count >= MAX_ENTRIES) {
+                return Err(SettingsError::TooMany(kind, MAX_ENTRIES));
+            }
+            let id = store::create(&mut tx, kind, &name, &settings, version).await?;
+            store::set_secret(&mut tx, id, kind.secret(), sealed.as_ref()).await?;
+            let action = match kind {
+                EntryKind::Model => AuditAction::ModelAdded,
+                EntryKind::ToolServer => AuditAction::ToolServerAdded,
+            };
+            note_audit(&mut tx, Some(actor), actor, action, &name).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await?;
+        Ok(name)
+    }
+
+    /// Changes an added entry: each member of `patch` replaces a setting, and null removes it. If `version` is given and
+    /// the entry has another version, nothing is changed.
+    pub(crate) async fn update_entry(
+        &self,
+        kind: EntryKind,
+        actor: UserId,
+        name: &str,
+        mut patch: Map<String, Value>,
+        version: Option<i64>,
+    ) -> Result<(), SettingsError> {
+        self.check_added(kind, name)?;
+        let is_secret_set = patch.contains_key(kind.secret());
+        let secret = take_secret(kind, &mut patch)?;
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            let next = store::next_version(&mut tx).await?;
+            let row = find(&mut tx, kind, name, version).await?;
+            let kept = if is_secret_set { None } else { store::find_secret(&mut tx, row.id, kind.secret()).await? };
+            let after = merge(kind, &row.settings, &patch, kept.is_some())?;
+            // A secret that cannot be decrypted needs no check: the entry cannot be used anyway.
+            let kept = kept.and_then(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name)).ok());
+            let checked = self.check(kind, after, secret.as_ref().or(kept.as_ref()))?;
+            if checked.name != name {
+                return Err(kind.invalid("The name cannot be changed. Add a new entry instead."));
+            }
+            if is_secret_set {
+                let sealed = self.seal(kind, name, secret.clone())?;
+                store::set_secret(&mut tx, row.id, kind.secret(), sealed.as_ref()).await?;
+            }
+            store::update(&mut tx, row.id, &checked.settings, next).await?;
+            let action = match kind {
+                EntryKind::Model => AuditAction::ModelChanged,
+                EntryKind::ToolServer => AuditAction::ToolServerChanged,
+            };
+            note_audit(&mut tx, Some(actor), actor, action, name).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await
+    }
+
+    /// Removes an added entry. Turns that use it continue.
+    pub(crate) async fn delete_entry(
+        &self,
+        kind: EntryKind,
+        actor: UserId,
+        name: &str,
+        version: Option<i64>,
+    ) -> Result<(), SettingsError> {
+        self.check_added(kind, name)?;
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            let row = find(&mut tx, kind, name, version).await?;
+            store::delete(&mut tx, row.id).await?;
+            let action = match kind {
+                EntryKind::Model => AuditAction::ModelRemoved,
+                EntryKind::ToolServer => AuditAction::ToolServerRemoved,
+            };
+            note_audit(&mut tx, Some(actor), actor, action, name).await?;
+            Ok::<_, SettingsError>(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await
+    }
+
+    /// Reads and checks the settings of an entry. Sends no requests.
+    fn check(
+        &self,
+        kind: EntryKind,
+        settings: Map<String, Value>,
+        secret: Option<&SecretString>,
+    ) -> Result<Checked, SettingsError> {
+        match kind {
+            EntryKind::Model => self.check_model(settings, secret),
+            EntryKind::ToolServer => check_tool_server(settings, secret),
+        }
+    }
+
+    /// Returns an error if the entry cannot be changed here.
+    fn check_added(&self, kind: EntryKind, name: &str) -> Result<(), SettingsError> {
+        let is_configured = self.context.is_configured(kind, name);
+        if is_configured { Err(SettingsError::SetInFile(kind, name.to_owned())) } else { Ok(()) }
+    }
+
+    fn seal(&self, kind: EntryKind, name: &str, secret: Option<SecretString>) -> Result<Option<Sealed>, SettingsError> {
+        let sealer = &self.context.sealer;
+        Ok(secret.map(|secret| sealer.seal(&secret, &kind.seal_context(name))).transpose()?)
+    }
+}
+
+/// Removes the secret from the settings and returns it.
+pub(crate) fn take_secret(
+    kind: EntryKind,
+    settings: &mut Map<String, Value>,
+) -> Result<Option<SecretString>, SettingsError> {
+    settings.remove(kind.secret()).map_or(Ok(None), |value| kind.read_secret(value))
+}
+
+/// Returns the row of an added entry, if it has the expected version.
+async fn find(
+    tx: &mut Transaction,
+    kind: EntryKind,
+    name: &str,
+    version: Option<i64>,
+) -> Result<EntryRow, SettingsError> {
+    let row = store::find(tx, kind, name).await?;
+    let row = row.ok_or_else(|| SettingsError::NotFound(kind, name.to_owned()))?;
+    if version.is_some_and(|version| version != row.version) {
+        return Err(SettingsError::VersionChanged(kind));
+    }
+    Ok(row)
+}
+
+/// Applies changes to stored settings (<https://www.rfc-editor.org/rfc/rfc7396>). If a stored secret is kept, the server
+/// that receives it must stay the same.
+fn merge(
+    kind: EntryKind,
+    settings: &str,
+    patch: &Map<String, Value>,
+    keeps_secret: bool,
+) -> Result<Map<String, Value>, SettingsError> {
+    let before: Map<String, Value> = serde_json::from_str(settings)
+        .map_err(|_| kind.invalid("The stored settings cannot be read. Remove the entry and add it again."))?;
+    let mut after = before.clone();
+    for (field, value) in patch {
+        if value.is_null() {
+            after.remove(field);
+        } else {
+            after.insert(field.clone(), value.clone());
+        }
+    }
+    if keeps_secret && kind.address().iter().any(|field| before.get(*field) != after.get(*field)) {
+        return Err(kind.invalid(format!(
+            "The stored {0} is not sent to another server. Send {0} together with the new address.",
+            kind.secret()
+        )));
+    }
+    Ok(after)
+}

@@ -1,0 +1,252 @@
+//! Lists, reads and tests tool servers.
+
+use std::{collections::BTreeMap, time::Instant};
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
+use tallybook_accounts::UserId;
+use tallybook_mcp::{ServerReport, ToolServerSettings, ToolServersSettings, check, probe};
+use tallybook_protocol::{
+    ConfiguredToolServer, ConfiguredToolServers, LeftOutTestedTool, SettingsOrigin, TestedTool, ToolServerFields,
+    ToolServerTest,
+};
+use tallybook_tools::{Risk, Secrets};
+
+use crate::{
+    entries::{Checked, EntryKind, take_secret},
+    error::SettingsError,
+    service::{Added, RuntimeSettings},
+};
+
+/// Maximum number of headers, and maximum length of a name and a value together, in bytes.
+const MAX_HEADERS: usize = 20;
+const MAX_HEADER_BYTES: usize = 8192;
+
+/// Settings that name a program.
+const PROGRAM: [&str; 3] = ["command", "args", "env"];
+
+/// Settings with which the server obtains tokens of the operator.
+const TOKENS: [&str; 2] = ["requires_auth", "oauth"];
+
+/// A tool server that was added at run time, ready to be used.
+#[derive(Clone)]
+pub(crate) struct ToolServerSource {
+    pub(crate) settings: ToolServerSettings,
+}
+
+impl ToolServerSource {
+    /// Checks the settings of a tool server. Sends no requests. The error is a sentence.
+    pub(crate) fn read(fields: &ToolServerFields, headers: Option<&SecretString>) -> Result<Self, String> {
+        ToolServersSettings::default()
+            .add(fields.name.clone(), ToolServerSettings::default())
+            .map_err(|error| format!("{error}."))?;
+        let mut settings = serde_json::to_value(fields).map_err(|error| error.to_string())?;
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("name");
+        }
+        let settings: ToolServerSettings = serde_json::from_value(settings).map_err(|error| format!("{error}."))?;
+        let headers: BTreeMap<String, String> = match headers {
+            Some(headers) => serde_json::from_str(headers.expose_secret()).map_err(|error| error.to_string())?,
+            None => BTreeMap::new(),
+        };
+        let settings = ToolServerSettings { headers, ..settings };
+        check(&settings, None, |_| None).map_err(|error| format!("{error}."))?;
+        Ok(Self { settings })
+    }
+
+    /// Reads the headers from a request, as the JSON text that is encrypted.
+    pub(crate) fn read_headers(value: Value) -> Result<Option<SecretString>, SettingsError> {
+        if value.is_null() {
+            return Ok(None);
+        }
+        let headers: BTreeMap<String, String> =
+            serde_json::from_value(value).map_err(|_| invalid("headers must be an object whose values are texts."))?;
+        if headers.len() > MAX_HEADERS
+            || headers.iter().any(|(name, value)| name.len() + value.len() > MAX_HEADER_BYTES)
+        {
+            return Err(invalid(format!(
+                "headers must have at most {MAX_HEADERS} members of at most {MAX_HEADER_BYTES} bytes each."
+            )));
+        }
+        let text = serde_json::to_string(&headers).map_err(|error| invalid(error.to_string()))?;
+        Ok((!headers.is_empty()).then(|| text.into()))
+    }
+
+    /// Returns the values to redact: all values of headers, and secrets in the URL.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let servers = vec![(String::new(), self.settings.clone())];
+        let named = ToolServersSettings { servers, oauth: None }.secrets(&|_: &str| None);
+        self.settings.headers.values().cloned().chain(named).collect()
+    }
+}
+
+impl RuntimeSettings {
+    /// Lists the configured tool servers and the added ones.
+    pub async fn list_tool_servers(&self) -> Result<ConfiguredToolServers, SettingsError> {
+        self.refresh().await?;
+        let reports = self.context.tool_servers.reports();
+        let configured = self.context.configured.tool_servers.iter().map(|name| {
+            let fields = ToolServerFields { name: name.clone(), ..ToolServerFields::default() };
+            self.with_report(fields, SettingsOrigin::File, &reports)
+        });
+        let added = self.context.added.lock().await;
+        let added = added.tool_servers.iter().map(|server| self.show_added_tool_server(server, &reports));
+        Ok(ConfiguredToolServers { items: configured.chain(added).collect() })
+    }
+
+    /// Returns the tool server with this name.
+    pub async fn find_tool_server(&self, name: &str) -> Result<ConfiguredToolServer, SettingsError> {
+        let servers = self.list_tool_servers().await?;
+        let found = servers.items.into_iter().find(|server| server.fields.name == name);
+        found.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))
+    }
+
+    /// Adds a tool server. `new` has the settings and, if the server requires them, the headers.
+    pub async fn create_tool_server(
+        &self,
+        actor: UserId,
+        new: Map<String, Value>,
+    ) -> Result<ConfiguredToolServer, SettingsError> {
+        let name = self.create_entry(EntryKind::ToolServer, actor, new).await?;
+        self.find_tool_server(&name).await
+    }
+
+    /// Changes an added tool server: each member of `patch` replaces a setting, and null removes it. If `version` is
+    /// given and the server has another version, nothing is changed.
+    pub async fn update_tool_server(
+        &self,
+        actor: UserId,
+        name: &str,
+        patch: Map<String, Value>,
+        version: Option<i64>,
+    ) -> Result<ConfiguredToolServer, SettingsError> {
+        self.update_entry(EntryKind::ToolServer, actor, name, patch, version).await?;
+        self.find_tool_server(name).await
+    }
+
+    /// Removes an added tool server. Turns that started with its tools keep them.
+    pub async fn delete_tool_server(
+        &self,
+        actor: UserId,
+        name: &str,
+        version: Option<i64>,
+    ) -> Result<(), SettingsError> {
+        self.delete_entry(EntryKind::ToolServer, actor, name, version).await
+    }
+
+    /// Connects to an added tool server and lists its tools.
+    pub async fn test_tool_server(&self, name: &str) -> Result<ToolServerTest, SettingsError> {
+        if self.context.is_configured(EntryKind::ToolServer, name) {
+            return Err(SettingsError::SetInFile(EntryKind::ToolServer, name.to_owned()));
+        }
+        self.refresh().await?;
+        let source = {
+            let added = self.context.added.lock().await;
+            let server = added.tool_servers.iter().find(|server| server.fields.name == name);
+            server.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))?.source.clone()
+        };
+        Ok(self.probe(name, source.map_err(invalid)?).await)
+    }
+
+    /// Connects to a tool server that is not added yet and lists its tools. `new` is as in
+    /// [`Self::create_tool_server`].
+    pub async fn test_new_tool_server(&self, mut new: Map<String, Value>) -> Result<ToolServerTest, SettingsError> {
+        let headers = take_secret(EntryKind::ToolServer, &mut new)?;
+        let fields = read(new)?;
+        let source = ToolServerSource::read(&fields, headers.as_ref()).map_err(invalid)?;
+        Ok(self.probe(&fields.name, source).await)
+    }
+
+    async fn probe(&self, name: &str, source: ToolServerSource) -> ToolServerTest {
+        let began = Instant::now();
+        let secrets = self.context.secrets.and(&Secrets::new(source.secrets()));
+        let probed = probe(name, source.settings, &secrets).await;
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let tools = match probed {
+            Ok(tools) => tools,
+            Err(error) => return ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() },
+        };
+        let shown = |text: String| secrets.hide(text).into_owned();
+        ToolServerTest {
+            ok: true,
+            ms,
+            error: None,
+            tools: tools
+                .tools
+                .into_iter()
+                .map(|tool| TestedTool {
+                    name: shown(tool.name),
+                    description: shown(tool.description),
+                    needs_approval: tool.risk == Risk::High,
+                })
+                .collect(),
+            left_out: tools
+                .left_out
+                .into_iter()
+                .map(|tool| LeftOutTestedTool { name: shown(tool.name), reason: shown(tool.reason) })
+                .collect(),
+        }
+    }
+
+    fn show_added_tool_server(
+        &self,
+        server: &Added<ToolServerFields, ToolServerSource>,
+        reports: &[ServerReport],
+    ) -> ConfiguredToolServer {
+        let problem = self.context.problem(EntryKind::ToolServer, &server.fields.name, &server.source);
+        let reports = if problem.is_some() { &[] } else { reports };
+        let shown = self.with_report(server.fields.clone(), SettingsOrigin::Page, reports);
+        ConfiguredToolServer {
+            has_headers: server.has_secret,
+            problem: problem.or(shown.problem),
+            version: Some(server.version),
+            updated_at: Some(server.updated_at),
+            ..shown
+        }
+    }
+
+    fn with_report(
+        &self,
+        fields: ToolServerFields,
+        origin: SettingsOrigin,
+        reports: &[ServerReport],
+    ) -> ConfiguredToolServer {
+        let report = reports.iter().find(|report| *report.name == *fields.name);
+        let error = report.and_then(|report| report.error.clone());
+        ConfiguredToolServer {
+            status: report.map(|report| report.status.as_str().to_owned()),
+            tools: report.map_or(0, |report| report.tools),
+            problem: error.map(|error| self.context.secrets.hide(error).into_owned()),
+            fields,
+            origin,
+            has_headers: false,
+            version: None,
+            updated_at: None,
+        }
+    }
+}
+
+/// Reads and checks the settings of a tool server. Sends no requests.
+pub(crate) fn check_tool_server(
+    settings: Map<String, Value>,
+    headers: Option<&SecretString>,
+) -> Result<Checked, SettingsError> {
+    let fields = read(settings)?;
+    ToolServerSource::read(&fields, headers).map_err(invalid)?;
+    let settings = serde_json::to_string(&fields).map_err(|error| invalid(error.to_string()))?;
+    Ok(Checked { name: fields.name, settings })
+}
+
+fn read(settings: Map<String, Value>) -> Result<ToolServerFields, SettingsError> {
+    if PROGRAM.iter().any(|field| settings.contains_key(*field)) {
+        return Err(SettingsError::ProgramInFileOnly);
+    }
+    if let Some(field) = TOKENS.iter().find(|field| settings.contains_key(**field)) {
+        return Err(invalid(format!("{field} can only be set in the settings file. Send a token in headers instead.")));
+    }
+    serde_json::from_value(settings.into()).map_err(|error| invalid(format!("The settings cannot be read: {error}.")))
+}
+
+fn invalid(problem: impl Into<String>) -> SettingsError {
+    SettingsError::Invalid(EntryKind::ToolServer, problem.into())
+}

@@ -1,0 +1,203 @@
+//! Tool servers that admins add while the server runs: their headers, their precedence, restarts, other servers of the
+//! database, pins, and tests of a tool server. `accounts::rights` says who may do this.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tallybook_mcp::read_servers_file;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_mcp::MockMcp;
+use tallybook_protocol::{ChatEvent, ToolCallStatus};
+
+use crate::{
+    added_models::{demo_only, reason, request},
+    bad_input::assert_problem,
+    secrets::assert_not_kept,
+    support::{Engine, TestApp, eventually, on_every_engine, rows},
+};
+
+/// A token that occurs nowhere by chance. `assert_not_kept` looks for its last part, too.
+const TOKEN: &str = "token-added-5up3r";
+
+const PATH: &str = "/api/admin/tool-servers";
+
+/// Returns the body that adds a tool server.
+fn body(name: &str, server: &MockMcp) -> Value {
+    json!({"name": name, "url": server.url(), "risk": "low", "headers": {"Authorization": format!("Bearer {TOKEN}")}})
+}
+
+/// Starts a tool server that requires the token.
+async fn closed_server() -> MockMcp {
+    let server = MockMcp::start_closed(&[]).await.unwrap();
+    server.accept_token(TOKEN);
+    server
+}
+
+/// Adds a tool server and waits until it is connected.
+async fn add(app: &TestApp, body: Value) {
+    let added = request(app, Method::POST, PATH, body.clone()).await;
+    assert_eq!(added.status(), 201, "{}", added.text().await.unwrap());
+    connected(app, body["name"].as_str().unwrap()).await;
+}
+
+async fn connected(app: &TestApp, name: &str) {
+    let is_connected = async || app.get_json(&format!("{PATH}/{name}")).await["status"] == "connected";
+    eventually("the tool server is connected", is_connected).await;
+}
+
+/// Returns `true` if turns are offered this tool.
+async fn offers(app: &TestApp, tool: &str) -> bool {
+    let tools = app.get_json("/api/tools").await;
+    tools["items"].as_array().unwrap().iter().any(|item| item["name"] == tool)
+}
+
+/// Lets the model call `echo` of the server `added`, and returns the call's output.
+async fn echo(app: &TestApp, model: &MockLlm) -> Option<String> {
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("added__echo", r#"{"text":"hello"}"#)]);
+    model.reply([text("Done.")]);
+    let mut events = app.send(&conversation, "Echo").await;
+    let ChatEvent::ToolCallEnd(end) = events.until("tool_call_end").await.event else { unreachable!() };
+    events.until("message_end").await;
+    (end.status == ToolCallStatus::Success).then(|| end.output.unwrap_or_default())
+}
+
+on_every_engine! {
+    async fn a_tool_server_is_added_used_changed_and_removed_without_a_restart(engine: Engine) {
+        let (model, server) = (MockLlm::start().await.unwrap(), closed_server().await);
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        add(&app, body("added", &server)).await;
+        assert_eq!(echo(&app, &model).await.as_deref(), Some("hello"));
+
+        let path = &format!("{PATH}/added");
+        let shown = app.get_json(path).await;
+        assert_eq!((&shown["origin"], &shown["has_headers"]), (&json!("page"), &json!(true)), "{shown}");
+        let changed = request(&app, Method::PATCH, path, json!({"exclude": ["echo"]})).await;
+        assert_eq!(changed.status(), 200);
+        eventually("the excluded tool is gone", async || !offers(&app, "added__echo").await && offers(&app, "added__fail").await).await;
+        let moved = request(&app, Method::PATCH, path, json!({"url": "https://example.org/mcp"})).await;
+        let detail = reason(moved, 422, "invalid-tool-server").await;
+        assert!(detail.contains("headers is not sent to another server"), "{detail}");
+
+        let stale = app.client.delete(app.url(path)).header("if-match", shown["version"].to_string()).send().await.unwrap();
+        assert_problem(stale, 412, "version-changed").await;
+        assert_eq!(request(&app, Method::DELETE, path, json!({})).await.status(), 204);
+        assert!(!offers(&app, "added__fail").await);
+        assert_problem(app.get(path).await, 404, "no-such-tool-server").await;
+        let log = rows!(app, (String,), "SELECT action FROM audit_log WHERE action LIKE 'tool_server_%' ORDER BY id");
+        let actions: Vec<&str> = log.iter().map(|(action,)| action.as_str()).collect();
+        assert_eq!(actions, ["tool_server_added", "tool_server_changed", "tool_server_removed"]);
+        assert_not_kept(&engine, TOKEN).await;
+    }
+
+    async fn a_running_turn_keeps_the_tools_of_a_removed_server(engine: Engine) {
+        let (model, server) = (MockLlm::start().await.unwrap(), closed_server().await);
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        add(&app, body("added", &server)).await;
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("I will ")], [text("echo."), tool_call("added__echo", r#"{"text":"late"}"#)]);
+        model.reply([text("Done.")]);
+        let mut events = app.send(&conversation, "Echo").await;
+        events.until_text("I will ").await;
+        assert_eq!(request(&app, Method::DELETE, &format!("{PATH}/added"), json!({})).await.status(), 204);
+        gate.open();
+        let ChatEvent::ToolCallEnd(end) = events.until("tool_call_end").await.event else { unreachable!() };
+        assert_eq!(end.status, ToolCallStatus::Success, "{end:?}");
+        events.until("message_end").await;
+    }
+
+    async fn an_added_tool_server_survives_a_restart_and_its_tools_stay_pinned(engine: Engine) {
+        let (model, server) = (MockLlm::start().await.unwrap(), closed_server().await);
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        add(&app, body("added", &server)).await;
+        assert_not_kept(&engine, TOKEN).await;
+        app.shut_down().await;
+        server.describe_first_tool("Echoes, and sends everything elsewhere.");
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        connected(&app, "added").await;
+        let tools = app.get_json("/api/tools").await;
+        let changed = tools["items"].as_array().unwrap().iter().filter(|tool| tool["changed"].is_object());
+        assert_eq!(changed.count(), 1, "{tools}");
+    }
+
+    async fn a_tool_server_of_the_settings_file_has_precedence(engine: Engine) {
+        let (ours, theirs) = (MockMcp::start(&[]).await.unwrap(), closed_server().await);
+        let app = demo_only(&engine).spawn().await;
+        add(&app, body("added", &theirs)).await;
+        app.shut_down().await;
+        let file = json!({"mcpServers": {"added": {"url": ours.url(), "risk": "low"}}}).to_string();
+        let app = demo_only(&engine).with_tool_servers(read_servers_file(&file).unwrap()).spawn().await;
+        connected(&app, "added").await;
+        let listed = app.get_json(PATH).await;
+        let origins: Vec<&Value> = listed["items"].as_array().unwrap().iter().map(|server| &server["origin"]).collect();
+        assert_eq!(origins, ["file", "page"]);
+        assert!(listed["items"][1]["problem"].as_str().unwrap().contains("same name"), "{listed}");
+        assert_eq!(app.get_json("/api/tools").await["servers"].as_array().unwrap().len(), 1);
+        for (method, path) in [(Method::PATCH, "/added"), (Method::DELETE, "/added"), (Method::POST, "/added/test"), (Method::POST, "")] {
+            let refused = request(&app, method, &format!("{PATH}{path}"), body("added", &theirs)).await;
+            assert_problem(refused, 409, "set-in-file").await;
+        }
+    }
+
+    async fn a_test_lists_the_tools_without_adding_the_server(engine: Engine) {
+        let server = closed_server().await;
+        let app = demo_only(&engine).spawn().await;
+        let test = |body: Value| request(&app, Method::POST, "/api/admin/tool-servers/test", body);
+        let mut asked = body("new", &server);
+        asked["risk"] = json!("claimed");
+        let passed: Value = test(asked).await.json().await.unwrap();
+        assert_eq!(passed["ok"], true, "{passed}");
+        let tools = passed["tools"].as_array().unwrap();
+        let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
+        assert!(echo["needs_approval"].is_boolean() && echo["description"].is_string(), "{echo}");
+        let mut wrong = body("new", &server);
+        wrong["headers"] = json!({"Authorization": "Bearer wrong-5up3r"});
+        let failed: Value = test(wrong).await.json().await.unwrap();
+        assert_eq!(failed["ok"], false);
+        assert!(!failed.to_string().contains("5up3r"), "{failed}");
+        let closed: Value = test(json!({"name": "new", "url": "http://127.0.0.1:9/mcp"})).await.json().await.unwrap();
+        assert!(closed["error"].as_str().is_some_and(|error| !error.is_empty()), "{closed}");
+        assert_eq!(app.get_json(PATH).await["items"], json!([]));
+    }
+
+    async fn settings_of_tool_servers_that_are_not_valid_are_refused(engine: Engine) {
+        let server = MockMcp::start(&[]).await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        let with = |field: &str, value: Value| {
+            let mut body = body("added", &server);
+            body[field] = value;
+            body
+        };
+        for (wrong, kind, words) in [
+            (with("command", json!("sh")), "program-in-file-only", "must not start programs"),
+            (with("env", json!({})), "program-in-file-only", "settings file"),
+            (with("oauth", json!({})), "invalid-tool-server", "headers instead"),
+            (with("requires_auth", json!(true)), "invalid-tool-server", "headers instead"),
+            (with("name", json!("")), "invalid-tool-server", "1 to 50 characters"),
+            (with("name", json!("test")), "invalid-tool-server", "reserved"),
+            (with("url", json!("http://example.org/mcp")), "invalid-tool-server", "https"),
+            (with("url", json!("https://169.254.169.254/mcp")), "invalid-tool-server", "link-local"),
+            (with("url", json!("https://example.org/${HOME}")), "invalid-tool-server", "HOME"),
+            (with("headers", json!({"X-Home": "${HOME}"})), "invalid-tool-server", "HOME"),
+            (with("headers", json!({"X": 1})), "invalid-tool-server", "texts"),
+            (with("risk", json!("none")), "invalid-tool-server", "high"),
+            (with("no_such", json!(1)), "invalid-tool-server", "no_such"),
+        ] {
+            let detail = reason(request(&app, Method::POST, PATH, wrong.clone()).await, 422, kind).await;
+            assert!(detail.contains(words), "{wrong}: {detail}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_servers_of_the_database_connect_to_an_added_tool_server() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let (model, server) = (MockLlm::start().await.unwrap(), closed_server().await);
+        let start = async || TestApp::builder(&engine).with_mock(&model).spawn().await;
+        let (here, there) = (start().await, start().await);
+        add(&here, body("added", &server)).await;
+        eventually("the tool arrives", async || offers(&there, "added__echo").await).await;
+        assert_eq!(echo(&there, &model).await.as_deref(), Some("hello"));
+        request(&there, Method::DELETE, &format!("{PATH}/added"), json!({})).await;
+        eventually("the tool is gone", async || !offers(&here, "added__echo").await).await;
+    }
+}
