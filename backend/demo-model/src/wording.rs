@@ -36,10 +36,10 @@ pub(crate) fn introduction(language: Language) -> String {
     language.pick(
         "I am Tallybook's demo model: a small program that does arithmetic with tools, and nothing else. I did not \
          find a calculation in your message that I understand. Try: “What is (12.5 + 7.25) × 4?”\n\nTo talk with a real \
-         model, set `ANTHROPIC_API_KEY`, or `LLM_PROVIDER` and `LLM_API_KEY`, and restart the server.",
+         model, start a new chat and press “Connect a model”. If people sign in here, an admin can do this.",
         "Tallybookのデモモデルです。ツールを使った計算だけができる小さなプログラムで、計算以外のことはできません。\
          いただいた文からは、わかる計算を見つけられませんでした。例:「12.5と7.25を足して4倍して」\n\n\
-         本物のモデルと話すには、`ANTHROPIC_API_KEY`、または `LLM_PROVIDER` と `LLM_API_KEY` を設定して、サーバーを再起動してください。",
+         本物のモデルと話すには、新しいチャットで「モデルを接続する」を押してください。サインインが必要なサーバーでは、管理者が接続できます。",
     )
 }
 
@@ -62,10 +62,10 @@ pub(crate) fn greeting(language: Language, question: &str) -> Option<String> {
     (is_short && has(&greetings)).then(|| {
         language.pick(
             "Hello! I am Tallybook's demo model, and arithmetic with tools is all that I can do. Try: “What is (12.5 + \
-             7.25) × 4?”\n\nTo talk with a real model, set `ANTHROPIC_API_KEY`, or `LLM_PROVIDER` and `LLM_API_KEY`, and \
-             restart the server.",
+             7.25) × 4?”\n\nTo talk with a real model, start a new chat and press “Connect a model”. If people sign in \
+             here, an admin can do this.",
             "こんにちは。Tallybookのデモモデルです。できるのは、ツールを使った計算だけです。例:「12.5と7.25を足して4倍して」\n\n\
-             本物のモデルと話すには、`ANTHROPIC_API_KEY`、または `LLM_PROVIDER` と `LLM_API_KEY` を設定して、サーバーを再起動してください。",
+             本物のモデルと話すには、新しいチャットで「モデルを接続する」を押してください。サインインが必要なサーバーでは、管理者が接続できます。",
         )
     })
 }

@@ -1,8 +1,6 @@
 //! Creates, changes and deletes entries of the catalog: models and tool servers, each with settings that are stored as
 //! JSON and one secret that is stored encrypted.
 
-use std::fmt;
-
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tallybook_accounts::{AuditAction, UserId, note_audit};
@@ -10,82 +8,16 @@ use tallybook_database::{Transaction, with_retries};
 
 use crate::{
     error::SettingsError,
-    models::ModelSource,
+    kind::{Checked, EntryKind},
+    model_source::{ModelSource, read_key},
     seal::Sealed,
     service::RuntimeSettings,
     store::{self, EntryRow, MAX_ENTRIES},
-    tool_servers::{ToolServerSource, check_tool_server},
+    tool_server_source::{ToolServerSource, read_headers},
 };
 
 /// Names that are paths of the API.
 const RESERVED_NAMES: [&str; 2] = ["discover", "test"];
-
-/// Kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A model.
-    Model,
-    /// A tool server.
-    ToolServer,
-}
-
-/// Settings that were read and checked.
-pub(crate) struct Checked {
-    pub(crate) name: String,
-    /// The settings as JSON, without secrets.
-    pub(crate) settings: String,
-}
-
-impl EntryKind {
-    /// Returns the name in the database.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::ToolServer => "tool_server",
-        }
-    }
-
-    /// Returns the setting that is secret.
-    pub(crate) fn secret(self) -> &'static str {
-        match self {
-            Self::Model => "api_key",
-            Self::ToolServer => "headers",
-        }
-    }
-
-    /// Returns the settings that decide which server receives the secret.
-    fn address(self) -> &'static [&'static str] {
-        match self {
-            Self::Model => &["provider", "base_url"],
-            Self::ToolServer => &["url"],
-        }
-    }
-
-    /// Returns the context in which the secret of an entry is encrypted.
-    pub(crate) fn seal_context(self, name: &str) -> String {
-        format!("{} {name} {}", self.as_str(), self.secret())
-    }
-
-    fn read_secret(self, value: Value) -> Result<Option<SecretString>, SettingsError> {
-        match self {
-            Self::Model => ModelSource::read_key(value),
-            Self::ToolServer => ToolServerSource::read_headers(value),
-        }
-    }
-
-    fn invalid(self, problem: impl Into<String>) -> SettingsError {
-        SettingsError::Invalid(self, problem.into())
-    }
-}
-
-impl fmt::Display for EntryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Model => "model",
-            Self::ToolServer => "tool server",
-        })
-    }
-}
 
 impl RuntimeSettings {
     /// Adds an entry. `new` has the settings and the secret. Returns the name.
@@ -98,7 +30,7 @@ impl RuntimeSettings {
         let secret = take_secret(kind, &mut new)?;
         let Checked { name, settings } = self.check(kind, new, secret.as_ref())?;
         if RESERVED_NAMES.contains(&name.as_str()) {
-            return Err(kind.invalid(format!("The name {name:?} is reserved. Choose another name.")));
+            return Err(invalid(kind, format!("The name {name:?} is reserved. Choose another name.")));
         }
         if self.context.is_configured(kind, &name) {
             return Err(SettingsError::SetInFile(kind, name));
@@ -150,7 +82,7 @@ impl RuntimeSettings {
             let kept = kept.and_then(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name)).ok());
             let checked = self.check(kind, after, secret.as_ref().or(kept.as_ref()))?;
             if checked.name != name {
-                return Err(kind.invalid("The name cannot be changed. Add a new entry instead."));
+                return Err(invalid(kind, "The name cannot be changed. Add a new entry instead."));
             }
             if is_secret_set {
                 let sealed = self.seal(kind, name, secret.clone())?;
@@ -201,8 +133,10 @@ impl RuntimeSettings {
         secret: Option<&SecretString>,
     ) -> Result<Checked, SettingsError> {
         match kind {
-            EntryKind::Model => self.check_model(settings, secret),
-            EntryKind::ToolServer => check_tool_server(settings, secret),
+            EntryKind::Model => {
+                ModelSource::check(&self.context.models, &self.context.configured.model_defaults, settings, secret)
+            }
+            EntryKind::ToolServer => ToolServerSource::check(settings, secret),
         }
     }
 
@@ -223,7 +157,11 @@ pub(crate) fn take_secret(
     kind: EntryKind,
     settings: &mut Map<String, Value>,
 ) -> Result<Option<SecretString>, SettingsError> {
-    settings.remove(kind.secret()).map_or(Ok(None), |value| kind.read_secret(value))
+    let Some(value) = settings.remove(kind.secret()) else { return Ok(None) };
+    match kind {
+        EntryKind::Model => read_key(value),
+        EntryKind::ToolServer => read_headers(value),
+    }
 }
 
 /// Returns the row of an added entry, if it has the expected version.
@@ -250,7 +188,7 @@ fn merge(
     keeps_secret: bool,
 ) -> Result<Map<String, Value>, SettingsError> {
     let before: Map<String, Value> = serde_json::from_str(settings)
-        .map_err(|_| kind.invalid("The stored settings cannot be read. Remove the entry and add it again."))?;
+        .map_err(|_| invalid(kind, "The stored settings cannot be read. Remove the entry and add it again."))?;
     let mut after = before.clone();
     for (field, value) in patch {
         if value.is_null() {
@@ -260,10 +198,17 @@ fn merge(
         }
     }
     if keeps_secret && kind.address().iter().any(|field| before.get(*field) != after.get(*field)) {
-        return Err(kind.invalid(format!(
-            "The stored {0} is not sent to another server. Send {0} together with the new address.",
-            kind.secret()
-        )));
+        return Err(invalid(
+            kind,
+            format!(
+                "The stored {0} is not sent to another server. Send {0} together with the new address.",
+                kind.secret()
+            ),
+        ));
     }
     Ok(after)
+}
+
+fn invalid(kind: EntryKind, problem: impl Into<String>) -> SettingsError {
+    SettingsError::Invalid(kind, problem.into())
 }

@@ -3,7 +3,7 @@
 use tallybook_database::{TransactionError, is_rolled_back};
 use tallybook_llm::DiscoverError;
 
-use crate::{entries::EntryKind, seal::SealError};
+use crate::{kind::EntryKind, seal::SealError};
 
 /// An error of a use case. The messages are written for admins.
 #[derive(Debug, thiserror::Error)]

@@ -3,14 +3,17 @@
 
 mod entries;
 mod error;
+mod kind;
+mod model_source;
 mod model_test;
 mod models;
 mod seal;
 mod service;
 mod store;
+mod tool_server_source;
 mod tool_servers;
 
-pub use entries::EntryKind;
 pub use error::SettingsError;
+pub use kind::EntryKind;
 pub use seal::{SealError, Sealer};
 pub use service::{ConfiguredEntries, RuntimeSettings};

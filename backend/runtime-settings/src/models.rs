@@ -1,59 +1,22 @@
-//! Lists, reads, tests and discovers models.
+//! Lists, changes, tests and discovers models.
 
-use std::sync::Arc;
-
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use serde_json::{Map, Value};
 use tallybook_accounts::UserId;
-use tallybook_conversations::models::{Model, ModelEntry, Origin, read_fields};
-use tallybook_llm::{ApiKey, ConnectError, DiscoverError, ModelSettings, ProviderKind, SettingNames, discover};
+use tallybook_conversations::models::ModelEntry;
+use tallybook_llm::{ApiKey, DiscoverError, ModelSettings, ProviderKind, SettingNames, discover};
 use tallybook_protocol::{
     ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin,
 };
 
 use crate::{
-    entries::{Checked, EntryKind, take_secret},
+    entries::take_secret,
     error::SettingsError,
+    kind::EntryKind,
+    model_source::{ModelSource, invalid, read, read_key},
     model_test,
     service::{Added, Context, RuntimeSettings},
 };
-
-/// Maximum length of an API key, in bytes.
-const MAX_KEY_BYTES: usize = 4096;
-
-/// A model of the catalog that was added at run time, ready to be used.
-#[derive(Clone)]
-pub(crate) struct ModelSource {
-    pub(crate) entry: ModelEntry,
-    pub(crate) model: Arc<Model>,
-}
-
-impl ModelSource {
-    /// Creates the clients of a model. Sends no requests. The error is a sentence.
-    pub(crate) fn read(context: &Context, fields: &ModelFields, key: Option<&SecretString>) -> Result<Self, String> {
-        let names = SettingNames::in_page();
-        let defaults = ModelSettings { setting_names: names, ..context.configured.model_defaults.clone() };
-        let key = key.map(|key| ApiKey::new(key.expose_secret()));
-        let entry = read_fields(fields, key, &defaults, Origin::Page).map_err(|error| error.to_string())?;
-        let model = context
-            .models
-            .connect_model(&entry)
-            .map_err(|error| error.cause().map_or_else(|| error.to_string(), ConnectError::sentence))?;
-        Ok(Self { entry, model })
-    }
-
-    /// Reads the API key from a request. An empty key counts as none.
-    pub(crate) fn read_key(value: Value) -> Result<Option<SecretString>, SettingsError> {
-        match value {
-            Value::Null => Ok(None),
-            Value::String(key) if key.len() <= MAX_KEY_BYTES => {
-                let key = key.trim();
-                Ok((!key.is_empty()).then(|| SecretString::from(key)))
-            }
-            _ => Err(invalid(format!("api_key must be a text of at most {MAX_KEY_BYTES} bytes."))),
-        }
-    }
-}
 
 impl RuntimeSettings {
     /// Lists the configured models and the added ones.
@@ -113,13 +76,15 @@ impl RuntimeSettings {
     /// Asks a model that is not added yet a short question. `new` is as in [`Self::create_model`].
     pub async fn test_new_model(&self, mut new: Map<String, Value>) -> Result<ModelTest, SettingsError> {
         let key = take_secret(EntryKind::Model, &mut new)?;
-        let source = ModelSource::read(&self.context, &read(new)?, key.as_ref()).map_err(invalid)?;
+        let Context { models, configured, .. } = &*self.context;
+        let source =
+            ModelSource::read(models, &configured.model_defaults, &read(new)?, key.as_ref()).map_err(invalid)?;
         Ok(model_test::run(&source.entry).await)
     }
 
     /// Lists the models that a provider offers.
     pub async fn discover_models(&self, asked: DiscoverModels) -> Result<DiscoveredModels, SettingsError> {
-        let key = asked.api_key.map_or(Ok(None), |key| ModelSource::read_key(key.into()))?;
+        let key = asked.api_key.map_or(Ok(None), |key| read_key(key.into()))?;
         let settings = ModelSettings {
             provider: asked.provider.parse::<ProviderKind>().map_err(|error| invalid(error.to_string()))?,
             base_url: asked.base_url.filter(|url| !url.trim().is_empty()),
@@ -132,18 +97,6 @@ impl RuntimeSettings {
             error => SettingsError::Discover(error),
         })?;
         Ok(DiscoveredModels { items })
-    }
-
-    /// Reads and checks the settings of a model. Sends no requests.
-    pub(crate) fn check_model(
-        &self,
-        settings: Map<String, Value>,
-        key: Option<&SecretString>,
-    ) -> Result<Checked, SettingsError> {
-        let fields = read(settings)?;
-        ModelSource::read(&self.context, &fields, key).map_err(invalid)?;
-        let settings = serde_json::to_string(&fields).map_err(|error| invalid(error.to_string()))?;
-        Ok(Checked { name: fields.name, settings })
     }
 
     fn show_configured_model(&self, entry: &ModelEntry) -> ConfiguredModel {
@@ -170,12 +123,4 @@ impl RuntimeSettings {
             updated_at: Some(model.updated_at),
         }
     }
-}
-
-fn read(settings: Map<String, Value>) -> Result<ModelFields, SettingsError> {
-    serde_json::from_value(settings.into()).map_err(|error| invalid(format!("The settings cannot be read: {error}.")))
-}
-
-fn invalid(problem: impl Into<String>) -> SettingsError {
-    SettingsError::Invalid(EntryKind::Model, problem.into())
 }

@@ -15,12 +15,12 @@ use tallybook_tools::Secrets;
 use tokio::sync::Mutex;
 
 use crate::{
-    entries::EntryKind,
     error::SettingsError,
-    models::ModelSource,
+    kind::EntryKind,
+    model_source::ModelSource,
     seal::{Sealed, Sealer},
     store::{self, EntryRow},
-    tool_servers::ToolServerSource,
+    tool_server_source::ToolServerSource,
 };
 
 /// Interval at which a server looks for changes that other servers made.
@@ -125,7 +125,9 @@ impl RuntimeSettings {
         // Read first: a change after this is applied the next time.
         added.version = store::version(&context.db).await?;
         added.models = context
-            .read(EntryKind::Model, &added.models, |fields, key| ModelSource::read(context, fields, key))
+            .read(EntryKind::Model, &added.models, |fields, key| {
+                ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)
+            })
             .await?;
         added.tool_servers = context.read(EntryKind::ToolServer, &added.tool_servers, ToolServerSource::read).await?;
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 
-use crate::{entries::EntryKind, seal::Sealed};
+use crate::{kind::EntryKind, seal::Sealed};
 
 /// Maximum number of added entries of each kind.
 pub(crate) const MAX_ENTRIES: usize = 200;

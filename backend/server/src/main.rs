@@ -158,7 +158,7 @@ fn greeting(app: &Application, data: &str) -> String {
         format!("Tallybook is ready at http://{}\n  model: {}\n  data:  {data}\n", app.address(), text.join(", "));
     if models.iter().all(|model| model.provider == "demo") {
         greeting +=
-            "  The demo model only does arithmetic. Set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a real model.\n";
+            "  The demo model only does arithmetic. To use a real model, press “Connect a model” in the page.\n";
     }
     greeting
 }

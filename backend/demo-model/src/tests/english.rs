@@ -185,7 +185,7 @@ fn ambiguous_questions_are_not_computed() {
     ] {
         let answer = answer(question);
         assert!(answer.contains("demo model"), "{question}: {answer}");
-        assert!(answer.contains("`ANTHROPIC_API_KEY`") && answer.contains("(12.5 + 7.25) × 4"));
+        assert!(answer.contains("“Connect a model”") && answer.contains("(12.5 + 7.25) × 4"));
     }
 }
 

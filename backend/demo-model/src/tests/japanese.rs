@@ -101,7 +101,7 @@ fn ambiguous_questions_are_not_computed() {
     ] {
         let answer = answer(question);
         assert!(answer.contains("デモモデルです"), "{question}: {answer}");
-        assert!(answer.contains("`ANTHROPIC_API_KEY`"));
+        assert!(answer.contains("「モデルを接続する」"));
     }
 }
 

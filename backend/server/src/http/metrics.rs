@@ -121,6 +121,8 @@ impl Metrics {
         for (state, count) in [("used", used), ("idle", idle)] {
             self.database_connections.get_or_create(&StateLabels { state }).set(number(count));
         }
+        // A removed server has no state any more.
+        self.tool_servers.clear();
         for report in service.tool_servers().reports() {
             let labels = ServerLabels { server: report.name.to_string() };
             self.tool_servers.get_or_create(&labels).set(i64::from(report.status == Status::Connected));

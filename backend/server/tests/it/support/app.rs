@@ -330,13 +330,13 @@ impl Builder<'_> {
     /// Starts the server.
     pub(crate) async fn spawn(self) -> TestApp {
         let engine = self.engine;
-        TestApp::serve(engine, self.build().await)
+        TestApp::serve(engine, Box::pin(self.build()).await)
     }
 
     /// Starts a server with accounts. Also returns the setup link, unless an admin exists.
     pub(crate) async fn spawn_with_setup_link(self) -> (TestApp, Option<String>) {
         let engine = self.engine;
-        let app = self.build().await;
+        let app = Box::pin(self.build()).await;
         let link = app.create_setup_link().await.expect("the database accepts the setup token");
         (TestApp::serve(engine, app), link)
     }

@@ -1,0 +1,100 @@
+//! Reads the settings of added tool servers.
+
+use std::collections::BTreeMap;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
+use tallybook_mcp::{ToolServerSettings, ToolServersSettings, check};
+use tallybook_protocol::ToolServerFields;
+
+use crate::{
+    error::SettingsError,
+    kind::{Checked, EntryKind},
+};
+
+/// Maximum number of headers, and maximum length of a name and a value together, in bytes.
+const MAX_HEADERS: usize = 20;
+const MAX_HEADER_BYTES: usize = 8192;
+
+/// Settings that name a program.
+const PROGRAM: [&str; 3] = ["command", "args", "env"];
+
+/// Settings with which the server obtains tokens of the operator.
+const TOKENS: [&str; 2] = ["requires_auth", "oauth"];
+
+/// A tool server that was added at run time, ready to be used.
+#[derive(Clone)]
+pub(crate) struct ToolServerSource {
+    pub(crate) settings: ToolServerSettings,
+}
+
+impl ToolServerSource {
+    /// Checks the settings of a tool server. Sends no requests. The error is a sentence.
+    pub(crate) fn read(fields: &ToolServerFields, headers: Option<&SecretString>) -> Result<Self, String> {
+        ToolServersSettings::default()
+            .add(fields.name.clone(), ToolServerSettings::default())
+            .map_err(|error| format!("{error}."))?;
+        let mut settings = serde_json::to_value(fields).map_err(|error| error.to_string())?;
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("name");
+        }
+        let settings: ToolServerSettings = serde_json::from_value(settings).map_err(|error| format!("{error}."))?;
+        let headers: BTreeMap<String, String> = match headers {
+            Some(headers) => serde_json::from_str(headers.expose_secret()).map_err(|error| error.to_string())?,
+            None => BTreeMap::new(),
+        };
+        let settings = ToolServerSettings { headers, ..settings };
+        check(&settings, None, |_| None).map_err(|error| format!("{error}."))?;
+        Ok(Self { settings })
+    }
+
+    /// Returns the values to redact: all values of headers, and secrets in the URL.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let servers = vec![(String::new(), self.settings.clone())];
+        let named = ToolServersSettings { servers, oauth: None }.secrets(&|_: &str| None);
+        self.settings.headers.values().cloned().chain(named).collect()
+    }
+
+    /// Reads and checks the settings of a tool server. Sends no requests.
+    pub(crate) fn check(
+        settings: Map<String, Value>,
+        headers: Option<&SecretString>,
+    ) -> Result<Checked, SettingsError> {
+        let fields = read(settings)?;
+        Self::read(&fields, headers).map_err(invalid)?;
+        let settings = serde_json::to_string(&fields).map_err(|error| invalid(error.to_string()))?;
+        Ok(Checked { name: fields.name, settings })
+    }
+}
+
+/// Reads the headers from a request, as the JSON text that is encrypted.
+pub(crate) fn read_headers(value: Value) -> Result<Option<SecretString>, SettingsError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let headers: BTreeMap<String, String> =
+        serde_json::from_value(value).map_err(|_| invalid("headers must be an object whose values are texts."))?;
+    if headers.len() > MAX_HEADERS || headers.iter().any(|(name, value)| name.len() + value.len() > MAX_HEADER_BYTES) {
+        return Err(invalid(format!(
+            "headers must have at most {MAX_HEADERS} members of at most {MAX_HEADER_BYTES} bytes each."
+        )));
+    }
+    let text = serde_json::to_string(&headers).map_err(|error| invalid(error.to_string()))?;
+    Ok((!headers.is_empty()).then(|| text.into()))
+}
+
+/// Reads the settings of a tool server from JSON.
+pub(crate) fn read(settings: Map<String, Value>) -> Result<ToolServerFields, SettingsError> {
+    if PROGRAM.iter().any(|field| settings.contains_key(*field)) {
+        return Err(SettingsError::ProgramInFileOnly);
+    }
+    if let Some(field) = TOKENS.iter().find(|field| settings.contains_key(**field)) {
+        return Err(invalid(format!("{field} can only be set in the settings file. Send a token in headers instead.")));
+    }
+    serde_json::from_value(settings.into()).map_err(|error| invalid(format!("The settings cannot be read: {error}.")))
+}
+
+/// Creates an error about the settings of a tool server.
+pub(crate) fn invalid(problem: impl Into<String>) -> SettingsError {
+    SettingsError::Invalid(EntryKind::ToolServer, problem.into())
+}
