@@ -15,7 +15,7 @@ use crate::{
 /// The state of the models of this page. Its signals belong to the component that created it.
 #[derive(Clone, Copy)]
 pub(crate) struct Models {
-    catalog: StoredValue<Vec<CatalogModel>>,
+    catalog: RwSignal<Vec<CatalogModel>>,
     /// A conversation or the new chat, and the model that was chosen there. If none was chosen, a conversation has
     /// the server's default, and a new chat has the model for new chats.
     chosen: RwSignal<(Option<Uuid>, Option<String>)>,
@@ -38,7 +38,7 @@ impl Models {
         feed: Feed,
     ) -> Self {
         let models = Self {
-            catalog: StoredValue::new(list.items),
+            catalog: RwSignal::new(list.items),
             chosen: RwSignal::new(opened),
             new_chat: RwSignal::new(new_chat),
             choices: StoredValue::new(0),
@@ -56,35 +56,54 @@ impl Models {
         models
     }
 
-    /// Returns all models, the default first.
+    /// Returns all models, the default first. Untracked.
     pub(crate) fn all(self) -> Vec<CatalogModel> {
-        self.catalog.get_value()
+        self.catalog.get_untracked()
     }
 
-    /// Returns `true` if there is more than one model.
+    /// Tracks the list of models, which an admin can change.
+    pub(crate) fn track(self) {
+        self.catalog.track();
+    }
+
+    /// Loads the list of models again. If that fails, the page keeps the list that it has.
+    pub(crate) async fn reload(self) {
+        if let Ok(list) = api::list_models().await
+            && self.catalog.try_with_untracked(|catalog| *catalog != list.items) == Some(true)
+        {
+            self.catalog.set(list.items);
+        }
+    }
+
+    /// Returns `true` if the built-in demo model is the default. Tracked.
+    pub(crate) fn is_demo_default(self) -> bool {
+        self.catalog.with(|catalog| catalog.iter().any(|model| model.is_default && model.provider == "demo"))
+    }
+
+    /// Returns `true` if there is more than one model. Tracked.
     pub(crate) fn is_choice(self) -> bool {
-        self.catalog.with_value(|catalog| catalog.len() > 1)
+        self.catalog.with(|catalog| catalog.len() > 1)
     }
 
-    /// Returns `true` if the built-in demo model is the only one. It only does arithmetic, and makes no plans.
+    /// Returns `true` if the built-in demo model is the only one. It only does arithmetic, and makes no plans. Tracked.
     pub(crate) fn is_demo(self) -> bool {
-        self.catalog.with_value(|catalog| catalog.iter().all(|model| model.provider == "demo"))
+        self.catalog.with(|catalog| catalog.iter().all(|model| model.provider == "demo"))
     }
 
     /// Returns `false` if it is known that a model reads no images.
     pub(crate) fn may_read_images(self, name: &str) -> bool {
         let reads_none = |model: &CatalogModel| !model.vision && model.quirks.iter().any(|quirk| quirk == "no_images");
-        !self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
+        !self.catalog.with_untracked(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
     }
 
     /// Returns the name of a model that reads images.
     pub(crate) fn that_reads_images(self) -> Option<String> {
-        self.catalog.with_value(|catalog| catalog.iter().find(|model| model.vision).map(|model| model.name.clone()))
+        self.catalog.with_untracked(|catalog| catalog.iter().find(|model| model.vision).map(|model| model.name.clone()))
     }
 
     /// Returns the name of the default model.
     pub(crate) fn default_name(self) -> String {
-        self.catalog.with_value(|catalog| {
+        self.catalog.with_untracked(|catalog| {
             let default = catalog.iter().find(|model| model.is_default);
             default.map(|model| model.name.clone()).unwrap_or_default()
         })
@@ -98,7 +117,7 @@ impl Models {
 
     /// Returns the model that new chats start with, if the user set or chose one that still exists.
     fn first(self) -> Option<String> {
-        let has = |name: &str| self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name));
+        let has = |name: &str| self.catalog.with(|catalog| catalog.iter().any(|model| model.name == name));
         self.new_chat.with(|models| models.find(has).map(str::to_owned))
     }
 

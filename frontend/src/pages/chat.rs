@@ -30,6 +30,7 @@ use crate::{
     in_turn::{around, in_turn},
     keys::Command,
     language::use_language,
+    model_setup::Connecting,
     models::Models,
     outbox::Outbox,
     pages::{
@@ -66,7 +67,8 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed } = start;
+    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed } =
+        start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_context(tools);
     provide_context(offer);
@@ -84,6 +86,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, new_chat_models, feed);
     provide_context(models);
+    let connecting = Connecting::new(is_admin);
+    provide_context(connecting);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
     let outbox = Outbox::new(feed);
@@ -112,7 +116,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // Once rendered, the sheet keeps its state.
     let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
     let palette = Palette::new();
-    let orders = Orders { list, navigation, session, renaming, drawer, sheet };
+    let orders = Orders { list, navigation, session, renaming, drawer, sheet, connecting };
     hear_commands(orders, palette);
     let run = Callback::new(move |action| orders.run(action));
 
@@ -161,7 +165,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                 in_turn(move || {
                                     view! {
                                         <ChatPane
-                                            session=opened is_demo=models.is_demo() list current title finding goal open_new_chat
+                                            session=opened list current title finding goal open_new_chat
                                         />
                                     }
                                     .into_any()
@@ -172,6 +176,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                 </main>
             </div>
             {in_turn(move || notes(list))}
+            {later(move || connecting.opened.get().map(|opened| Other::ModelDialog { opened, connecting }))}
+            // The element exists before its content, so that screen readers announce it.
+            <p class="visually-hidden" role="status" data-testid="model-status">{move || connecting.outcome.get()}</p>
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}
         }

@@ -1,0 +1,38 @@
+//! Opens the dialog that connects or edits a model, and reports its result to the rest of the page.
+
+use leptos::prelude::*;
+use tallybook_protocol::ConfiguredModel;
+
+/// The model that the dialog shows: a stored one, or `None` for a new one.
+pub(crate) type Opened = Option<Box<ConfiguredModel>>;
+
+/// The dialog, and its last result. Provided as a context by the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Connecting {
+    /// `true` if the user may connect models.
+    pub(crate) is_allowed: bool,
+    /// The opened dialog.
+    pub(crate) opened: RwSignal<Option<Opened>>,
+    /// The last result, for the user.
+    pub(crate) outcome: RwSignal<Option<String>>,
+    /// The model that was stored or removed last. Lists of models are loaded again after that.
+    pub(crate) changed: RwSignal<Option<String>>,
+}
+
+impl Connecting {
+    /// Creates the state with a closed dialog.
+    pub(crate) fn new(is_allowed: bool) -> Self {
+        Self { is_allowed, opened: RwSignal::new(None), outcome: RwSignal::new(None), changed: RwSignal::new(None) }
+    }
+
+    /// Opens the dialog.
+    pub(crate) fn open(self, stored: Opened) {
+        self.opened.set(Some(stored));
+    }
+
+    /// Reports a change of a model to the user and to the lists of models.
+    pub(crate) fn report(self, name: String, words: String) {
+        self.outcome.set(Some(words));
+        self.changed.set(Some(name));
+    }
+}
