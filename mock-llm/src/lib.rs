@@ -37,4 +37,4 @@ pub use script::{
     Part, Reply, cut, end_of_file, hang, partial_tool_call, raw, redacted_thinking, text, thinking, tool_call,
     tool_call_with_id,
 };
-pub use server::{MockLlm, serve_by_hand};
+pub use server::{MockLlm, WRONG_KEY, serve_by_hand};

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, http::StatusCode, web};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
@@ -16,6 +16,9 @@ use crate::{
     script::{Body, PartKind},
     wire::{Action, Format, splinters},
 };
+
+/// A key that the server rejects. It accepts all others.
+pub const WRONG_KEY: &str = "wrong-key";
 
 /// Maximum length of a request's body, in bytes: far more than the server under test may send.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
@@ -47,6 +50,8 @@ pub(crate) enum Source {
 pub(crate) struct State {
     source: Source,
     requests: Mutex<Vec<CapturedRequest>>,
+    /// Response to a request for the list of models.
+    offer: Mutex<Value>,
     count: watch::Sender<usize>,
 }
 
@@ -58,8 +63,13 @@ impl MockLlm {
         Ok(Self { port, state, handle })
     }
 
+    /// Sets the response to a request for the list of models. By default, it has the model `test-model`.
+    pub fn offer(&self, list: Value) {
+        *self.state.offer.lock() = list;
+    }
+
     /// Returns the value for `LLM_BASE_URL`, for every provider: scheme, host and port, without `/v1`. The server has
-    /// the routes `/v1/messages`, `/v1/chat/completions` and `/chat/completions`. So both conventions work: Anthropic's
+    /// the routes `/v1/messages`, `/v1/chat/completions` and `/chat/completions`, and lists of models at `models`. So both conventions work: Anthropic's
     /// (base without `/v1`) and OpenAI's (base with everything before `/chat/completions`).
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -140,7 +150,8 @@ impl Drop for MockLlm {
 
 impl State {
     pub(crate) fn new(source: Source) -> Self {
-        Self { source, requests: Mutex::default(), count: watch::Sender::new(0) }
+        let offer = Mutex::new(json!({"object": "list", "data": [{"id": "test-model", "object": "model"}]}));
+        Self { source, requests: Mutex::default(), offer, count: watch::Sender::new(0) }
     }
 
     /// Records the request and chooses its answer.
@@ -202,6 +213,8 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
             .route("/v1/messages", web::post().to(messages))
             .route("/v1/chat/completions", web::post().to(chat_completions))
             .route("/chat/completions", web::post().to(chat_completions))
+            .route("/v1/models", web::get().to(models))
+            .route("/models", web::get().to(models))
     })
     .workers(1)
     .disable_signals()
@@ -216,6 +229,19 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     Ok((port, server.run()))
 }
 
+async fn models(state: web::Data<State>, request: HttpRequest) -> HttpResponse {
+    rejection(&request).unwrap_or_else(|| HttpResponse::Ok().json(&*state.offer.lock()))
+}
+
+/// Returns the response to a request with the wrong key.
+fn rejection(request: &HttpRequest) -> Option<HttpResponse> {
+    let keys = request.headers().get("authorization").into_iter().chain(request.headers().get("x-api-key"));
+    let is_wrong = keys.filter_map(|key| key.to_str().ok()).any(|key| key.ends_with(WRONG_KEY));
+    let error =
+        json!({"error": {"type": "authentication_error", "message": format!("Incorrect API key: {WRONG_KEY}")}});
+    is_wrong.then(|| HttpResponse::Unauthorized().json(error))
+}
+
 async fn messages(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
     answer(Format::Anthropic, &state, &request, &body).await
 }
@@ -225,6 +251,9 @@ async fn chat_completions(state: web::Data<State>, request: HttpRequest, body: B
 }
 
 async fn answer(format: Format, state: &State, request: &HttpRequest, body: &Bytes) -> HttpResponse {
+    if let Some(rejection) = rejection(request) {
+        return rejection;
+    }
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));
     let body_text = String::from_utf8_lossy(body).into_owned();

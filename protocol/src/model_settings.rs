@@ -31,7 +31,7 @@ pub struct ModelFields {
     /// Size of the context window, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u32>,
-    /// How tools are presented to the model: `auto`, `native` or `prompt`.
+    /// The way in which tools are presented to the model: `auto`, `native` or `prompt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_mode: Option<String>,
     /// The reasoning effort: `low`, `medium`, `high`, ….
@@ -40,7 +40,7 @@ pub struct ModelFields {
     /// The reasoning budget, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
-    /// Whether the model reads images. If absent, a refusal of its server decides.
+    /// `true` if the model reads images, `false` if it does not. If absent, a refusal of its server decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
     /// Price per million tokens that the model reads. Set together with `output_price`.
@@ -73,7 +73,7 @@ pub struct ConfiguredModel {
     /// The settings. For a model of the settings file or the environment, they include the defaults.
     #[serde(flatten)]
     pub fields: ModelFields,
-    /// Where the model is configured.
+    /// The place where the model is configured.
     pub origin: SettingsOrigin,
     /// `true` if an API key is set.
     pub has_key: bool,
@@ -98,7 +98,7 @@ pub struct ConfiguredModels {
     pub items: Vec<ConfiguredModel>,
 }
 
-/// Where a model or tool server is configured.
+/// The place where a model or tool server is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -125,7 +125,7 @@ pub struct ModelTest {
     /// Reason why the model did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How the model receives tools.
+    /// The way in which the model receives tools.
     pub tools: ToolOffer,
     /// `true` if the model reads images: it named the color of a picture, or the settings say so.
     pub vision: bool,
@@ -166,7 +166,7 @@ pub struct DiscoveredModel {
     /// Size of the context window, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u32>,
-    /// Whether the model reads images.
+    /// `true` if the model reads images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
     /// Price per million tokens that the model reads.

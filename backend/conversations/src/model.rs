@@ -10,7 +10,7 @@ use crate::{ServiceError, context::Context};
 
 impl Context {
     /// Returns the model with this name, or an error that lists the available names.
-    pub(crate) fn model_named(&self, name: &str) -> Result<&Arc<Model>, ServiceError> {
+    pub(crate) fn model_named(&self, name: &str) -> Result<Arc<Model>, ServiceError> {
         let unknown = || ServiceError::UnknownModel { name: shortened(name), names: self.models.names() };
         self.models.find(name).ok_or_else(unknown)
     }
@@ -18,7 +18,7 @@ impl Context {
     /// Returns the model for a turn: the requested model (`asked`), otherwise the conversation's own (`chosen`),
     /// otherwise the default. Fails if the requested model is unknown, or if the conversation's own model is no longer
     /// in the catalog.
-    pub(crate) fn model_for(&self, asked: Option<&str>, chosen: Option<&str>) -> Result<&Arc<Model>, ServiceError> {
+    pub(crate) fn model_for(&self, asked: Option<&str>, chosen: Option<&str>) -> Result<Arc<Model>, ServiceError> {
         if let Some(name) = asked {
             return self.model_named(name);
         }

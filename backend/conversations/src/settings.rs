@@ -80,7 +80,8 @@ impl Default for PlanSettings {
 impl PlanSettings {
     /// Returns the settings for a turn that `model` answers, or `None` if the planner cannot make plans.
     pub(crate) fn planning(&self, models: &Catalog, model: &Arc<Model>) -> Option<Planning> {
-        let planner = self.planner_model.as_deref().and_then(|name| models.find(name)).unwrap_or(model);
+        let planner = self.planner_model.as_deref().and_then(|name| models.find(name));
+        let planner = planner.unwrap_or_else(|| Arc::clone(model));
         let Self { max_attempts, max_total_attempts, .. } = *self;
         let planning = || Planning { planner: planner.shared_client(), max_attempts, max_total_attempts };
         planner.can_summarize().then(planning)

@@ -32,6 +32,7 @@ pub use error::DbError;
 pub use failure::{FailureKind, broke_before_commit, classify, is_rolled_back, storage_failed};
 pub use lock::DatabaseLock;
 pub use pattern::Pattern;
+pub use private_files::create_new as create_private_file;
 pub use query::{Argument, Column, Handle, Query, Row, Select, Values, WriteResult};
 pub use retry::{TransactionError, with_retries};
 pub use timeouts::{COMMAND_TIMEOUT, LONG_STATEMENT_TIMEOUT, with_default_timeout};

@@ -22,7 +22,7 @@ pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
 }
 
 /// Creates a file with mode 0600, and fails if the path exists.
-pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+pub fn create_new(path: &Path) -> io::Result<File> {
     private(File::options().create_new(true).write(true)).open(path)
 }
 

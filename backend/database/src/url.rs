@@ -33,6 +33,17 @@ impl DatabaseUrl {
         self.file().filter(|file| !file.exists())
     }
 
+    /// Returns `true` for an embedded database.
+    pub fn is_embedded(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+
+    /// Returns the path of the file with the key of the secrets in an embedded database: the path of the database and
+    /// `.key`. Returns `None` for a database in memory or on a server.
+    pub fn key_file(&self) -> Option<PathBuf> {
+        self.file().map(|file| file.with_added_extension("key"))
+    }
+
     /// Returns the files of an embedded database that other users of this machine may read or write. The next start
     /// removes these permissions.
     pub fn exposed_files(&self) -> Vec<PathBuf> {

@@ -1,14 +1,19 @@
 //! Builds the server's HTTP clients: for models, tool servers, identity providers, pages and traces.
 
-use std::{error::Error, net::IpAddr};
+mod link_local;
+
+use std::{error::Error, net::IpAddr, sync::Arc};
 
 use reqwest::{Client, ClientBuilder, redirect};
 use url::{Host, Url};
 
+use crate::link_local::NoLinkLocal;
+pub use crate::link_local::is_link_local;
+
 /// Starts a client for one configured server. The client follows no redirects, because a redirect would carry keys and
-/// conversations to a server that the operator has not configured.
+/// conversations to a server that the operator has not configured. It connects to no link-local address.
 pub fn client_for(server: &Url) -> ClientBuilder {
-    let mut builder = client();
+    let mut builder = client().dns_resolver(Arc::new(NoLinkLocal));
     if server.scheme() == "http" {
         // Plain HTTP has no certificates to verify, and a small container may lack root certificates.
         builder = builder.tls_certs_only([]);

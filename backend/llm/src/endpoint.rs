@@ -10,6 +10,7 @@ use reqwest::{
 
 use super::{
     api_key::ApiKey,
+    provider::ProviderKind,
     retry_policy::RetryPolicy,
     setting_names::SettingNames,
     settings::{ConnectError, ModelSettings},
@@ -55,6 +56,23 @@ impl Endpoint {
             headers.insert(AUTHORIZATION, secret(&format!("Bearer {}", key.expose()))?);
         }
         Self::new(settings, &base_url(settings)?, "chat/completions", headers)
+    }
+
+    /// Creates an endpoint of the provider's list of models.
+    pub(crate) fn of_models(settings: &ModelSettings) -> Result<Self, ConnectError> {
+        let mut endpoint = match settings.provider {
+            ProviderKind::Anthropic => Self::anthropic(settings)?,
+            ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => Self::openai(settings)?,
+        };
+        let path = endpoint.url.path();
+        let base = path.strip_suffix("/messages").or(path.strip_suffix("/chat/completions")).unwrap_or(path);
+        let path = format!("{base}/models");
+        endpoint.url.set_path(&path);
+        if settings.provider == ProviderKind::Anthropic {
+            // By default, the list has 20 models.
+            endpoint.url.set_query(Some("limit=1000"));
+        }
+        Ok(endpoint)
     }
 
     fn new(settings: &ModelSettings, base: &Url, path: &str, mut headers: HeaderMap) -> Result<Self, ConnectError> {
@@ -121,6 +139,9 @@ fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
     }
     if url.query().is_some() || url.fragment().is_some() {
         return bad(shown, "must not contain a query or fragment");
+    }
+    if tallybook_http_client::is_link_local(&url) {
+        return bad(shown, "is a link-local address, which is not allowed");
     }
     Ok(url)
 }

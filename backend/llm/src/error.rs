@@ -7,12 +7,12 @@ use super::{quirks::Quirk, setting_names::SettingNames};
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The provider rejected the API key (401, or another status with a reason that names the key).
-    #[error("The model provider rejected the API key ({detail}). Check {setting} and restart the server.")]
+    #[error("The model provider rejected the API key ({detail}). Check {advice}.")]
     Auth {
         /// The status and the provider's message, truncated.
         detail: String,
-        /// The setting that holds the API key.
-        setting: String,
+        /// The setting that holds the API key, and whether a change needs a restart.
+        advice: String,
     },
     /// The provider does not know the model or the address (404).
     #[error("The model provider has no model {model:?} at this URL ({detail}). Check {settings}.")]
@@ -120,7 +120,7 @@ impl ModelError {
     /// makes it safe to display.
     pub(crate) fn finished(mut self, names: &SettingNames, clean: impl Fn(&str) -> String) -> Self {
         match &mut self {
-            Self::Auth { setting, .. } => setting.clone_from(&names.api_key),
+            Self::Auth { advice, .. } => *advice = names.key_advice(),
             Self::NotFound { settings, .. } => *settings = format!("{} and {}", names.model, names.base_url),
             _ => {}
         }

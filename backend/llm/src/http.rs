@@ -6,7 +6,10 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use bytes::Bytes;
 use futures_util::Stream;
-use reqwest::{Response, header::CONTENT_TYPE};
+use reqwest::{
+    RequestBuilder, Response,
+    header::{ACCEPT, CONTENT_TYPE},
+};
 use tallybook_protocol::sse::MAX_FRAME_BYTES;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -80,9 +83,25 @@ pub(crate) fn ask<R: StreamReader + 'static>(
     }
 }
 
-/// Sends the request and waits for the headers of a successful response.
+/// Asks for the endpoint's URL with `GET`, and waits for the headers of a successful response.
+pub(crate) async fn get(endpoint: &Endpoint) -> Result<Response, ModelError> {
+    let request = endpoint.client.get(endpoint.url.clone()).header(ACCEPT, "application/json");
+    send(endpoint, request).await.map_err(|failure| failure.error)
+}
+
+/// Sends the request for an answer and waits for the headers of a successful response.
 async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError> {
     let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
+    let response = send(endpoint, request).await?;
+    // Many servers send no exact content type for an event stream, but HTML is certainly not one.
+    let kind = content_type(&response);
+    if kind.starts_with("text/html") {
+        return Err(no_stream(endpoint, kind).into());
+    }
+    Ok(response)
+}
+
+async fn send(endpoint: &Endpoint, request: RequestBuilder) -> Result<Response, AttemptError> {
     let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
     let response = answer.map_err(|error| unreachable(endpoint, error))?;
     let status = response.status();
@@ -97,11 +116,6 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError
             http_error::from_status(status.as_u16(), &Reason::read(&body), &endpoint.model)
         };
         return Err(AttemptError::from(http_error::finished(error, endpoint)).with_retry_after(&headers));
-    }
-    // Many servers send no exact content type for an event stream, but HTML is certainly not one.
-    let kind = content_type(&response);
-    if kind.starts_with("text/html") {
-        return Err(no_stream(endpoint, kind).into());
     }
     Ok(response)
 }

@@ -18,10 +18,12 @@ pub(crate) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
     let numbered = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
     let without_full_stop = || detail.trim_end_matches('.').to_owned();
     let whole = reason.whole();
-    let SettingNames { api_key, model: model_setting, base_url } = SettingNames::default();
+    let names = SettingNames::default();
     match status {
-        401 => return ModelError::Auth { detail: numbered, setting: api_key },
-        400 | 403 if quirks::refuses_key(reason) => return ModelError::Auth { detail: numbered, setting: api_key },
+        401 => return ModelError::Auth { detail: numbered, advice: names.key_advice() },
+        400 | 403 if quirks::refuses_key(reason) => {
+            return ModelError::Auth { detail: numbered, advice: names.key_advice() };
+        }
         400 | 402 | 403 | 412 | 429 if status == 402 || is_out_of_credit(&whole) => {
             return ModelError::OutOfCredit { detail: numbered };
         }
@@ -42,7 +44,7 @@ pub(crate) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
         404 => ModelError::NotFound {
             model: model.to_owned(),
             detail: numbered,
-            settings: format!("{model_setting} and {base_url}"),
+            settings: format!("{} and {}", names.model, names.base_url),
         },
         408 | 409 | 429 | 503 | 529 => ModelError::Busy { detail: numbered },
         500.. => ModelError::Failing { detail: numbered },

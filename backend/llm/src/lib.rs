@@ -10,6 +10,7 @@ mod attempt_error;
 mod call_ids;
 mod connect;
 mod context_error;
+mod discover;
 mod effort;
 mod endpoint;
 mod error;
@@ -50,6 +51,7 @@ mod wire_format;
 
 pub use api_key::ApiKey;
 pub use connect::connect;
+pub use discover::{DiscoverError, discover};
 pub use effort::{ReasoningEffort, UnknownEffort};
 pub use error::ModelError;
 pub use event::{ModelEvent, RetryWait, StopReason};

@@ -59,6 +59,12 @@ pub(crate) const MIN_THINKING_TOKENS: u32 = 1024;
 /// Allowed sizes of a model's context window, in tokens, and the default size: that of most current models.
 pub(crate) const CONTEXT_TOKENS: std::ops::RangeInclusive<u32> = 1_000..=10_000_000;
 pub(crate) const DEFAULT_CONTEXT_TOKENS: u32 = 128_000;
+/// Timeout for listing a provider's models.
+pub(crate) const DISCOVER_TIMEOUT: Duration = Duration::from_secs(20);
+/// Limits on a provider's list of models: bytes, number of models, and characters of a model's name.
+pub(crate) const MAX_MODEL_LIST_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_DISCOVERED_MODELS: usize = 2000;
+pub(crate) const MAX_MODEL_NAME_CHARS: usize = 200;
 /// Maximum tokens of an answer to a title request. Models that reason first need more tokens than the title itself.
 pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;
 /// Maximum tokens of a vote on a tool call.

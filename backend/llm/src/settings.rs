@@ -186,6 +186,14 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// Returns the error as a whole sentence, for a model that is set up in the page.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NoKey { provider, .. } => format!("{provider} requires an API key. Enter one."),
+            error => format!("{} {error}", error.setting()),
+        }
+    }
+
     /// Returns the field name of the invalid setting.
     pub fn setting(&self) -> &'static str {
         match self {

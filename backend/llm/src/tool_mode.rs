@@ -19,6 +19,17 @@ pub enum ToolMode {
 #[error("{0:?} is not a tool mode: use auto, native or prompt")]
 pub struct UnknownToolMode(String);
 
+impl ToolMode {
+    /// Returns the name in the settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Native => "native",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 impl FromStr for ToolMode {
     type Err = UnknownToolMode;
 

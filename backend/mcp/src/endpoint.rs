@@ -1,12 +1,12 @@
 //! Checks the settings of one server, expands their variables, and creates the server's endpoint. An endpoint contains
 //! secrets, so its types implement neither `Debug` nor `Display`.
 
-use std::{collections::HashMap, net::IpAddr, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;
-use tallybook_http_client::is_loopback;
-use url::{Host, Url};
+use tallybook_http_client::{is_link_local, is_loopback};
+use url::Url;
 
 use super::{
     settings::{OAuthSettings, ToolServerSettings},
@@ -195,25 +195,10 @@ fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> R
         "http" => return wrong(key, format!("its {its} must use https; to allow plain http, set allow_http")),
         _ => return wrong(key, format!("its {its} must begin with https://")),
     }
-    let ip = match url.host() {
-        Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
-        Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
-        _ => None,
-    };
-    if ip.is_some_and(is_link_local) {
+    if is_link_local(&url) {
         return wrong(key, format!("its {its} is a link-local address, which is not allowed"));
     }
     Ok(url)
-}
-
-/// Returns `true` for link-local addresses, and for the address at which Amazon EC2 serves metadata over IPv6.
-pub(crate) fn is_link_local(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => {
-            ip.is_unicast_link_local() || ip.octets() == [0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0x54]
-        }
-    }
 }
 
 /// Returns the timeout of one call, at most a day, or `None` if the settings have none.

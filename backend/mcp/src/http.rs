@@ -1,12 +1,11 @@
 //! HTTP transport: the one of `rmcp`, with a client that follows no redirects and adds OAuth tokens.
 
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
+use std::{collections::HashMap, io, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use reqwest::{
     Client,
-    dns::{Addrs, Name, Resolve, Resolving},
     header::{HeaderName, HeaderValue},
 };
 use rmcp::{
@@ -25,7 +24,7 @@ use url::Url;
 
 use super::{
     call_post,
-    endpoint::{HttpEndpoint, is_link_local},
+    endpoint::HttpEndpoint,
     error::HttpError,
     exact,
     limits::{
@@ -102,29 +101,7 @@ fn is_unauthorized(error: &HttpError) -> bool {
 }
 
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
-    tallybook_http_client::client_for(url)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .dns_resolver(Arc::new(NoLinkLocal))
-        .build()
-}
-
-/// The system's resolver, without link-local addresses.
-struct NoLinkLocal;
-
-impl Resolve for NoLinkLocal {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> = found.filter(|address| !is_link_local(address.ip())).collect();
-            if allowed.is_empty() {
-                return Err(
-                    io::Error::other("the host name resolves to link-local addresses, which are not allowed").into()
-                );
-            }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
-        })
-    }
+    tallybook_http_client::client_for(url).connect_timeout(CONNECT_TIMEOUT).pool_idle_timeout(IDLE_TIMEOUT).build()
 }
 
 impl StreamableHttpClient for HttpClient {
@@ -211,19 +188,5 @@ impl StreamableHttpClient for HttpClient {
             .get_stream_with_max_sse_event_size(uri, session_id, last_event_id, token, headers, max_sse_event_size)
             .await?;
         Ok(call_post::exact(events))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use reqwest::dns::Resolve as _;
-
-    use super::NoLinkLocal;
-
-    #[tokio::test]
-    async fn names_that_resolve_to_link_local_addresses_are_refused() {
-        for (name, leads_somewhere) in [("169.254.169.254", false), ("fe80::1", false), ("127.0.0.1", true)] {
-            assert_eq!(NoLinkLocal.resolve(name.parse().unwrap()).await.is_ok(), leads_somewhere, "{name}");
-        }
     }
 }

@@ -19,6 +19,7 @@ use tallybook_database::{Database, DatabaseLock, DbError};
 use tallybook_files::{Files, FilesError};
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;
+use tallybook_runtime_settings::{ConfiguredEntries, RuntimeSettings, SealError, Sealer, SettingsError};
 use tallybook_tool_history::ToolHistory;
 use tallybook_tools::{FetchPage, FetchPageError, RegistryError, ToolRegistry};
 
@@ -56,6 +57,12 @@ pub enum StartError {
     /// The settings of the models are not valid.
     #[error(transparent)]
     Models(#[from] CatalogError),
+    /// The secret key cannot be used.
+    #[error(transparent)]
+    SecretKey(#[from] SealError),
+    /// The added models could not be read.
+    #[error("cannot read the models that were added in the page: {0}")]
+    AddedModels(#[from] SettingsError),
     /// The tools are not valid.
     #[error(transparent)]
     Tools(#[from] RegistryError),
@@ -105,6 +112,12 @@ impl Application {
         let address = listener.local_addr().map_err(StartError::Server)?;
         let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
+        let url = &settings.database_url;
+        let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
+        let is_shared = !url.is_embedded();
+        let configured = ConfiguredEntries { models: settings.models.clone(), defaults: settings.model_defaults };
+        let runtime_settings =
+            RuntimeSettings::start(db.clone(), sealer, models.clone(), configured, settings.secrets.clone()).await?;
         let mut agent =
             AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
         if let Some(review) = &settings.review {
@@ -142,11 +155,19 @@ impl Application {
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
-        let services = Services { service: service.clone(), accounts: accounts.clone(), history: history.clone() };
+        let services = Services {
+            service: service.clone(),
+            accounts: accounts.clone(),
+            history: history.clone(),
+            settings: runtime_settings.clone(),
+        };
         let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive)
             .with_public_url(settings.public_url.clone())
             .with_metrics_token(settings.metrics_token.clone());
         let server = http::serve(listener, state).map_err(StartError::Server)?;
+        if is_shared {
+            service.spawn_until_draining(runtime_settings.watch());
+        }
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(history.run_maintenance());
         service.spawn_until_draining(service.files().clone().run_maintenance());

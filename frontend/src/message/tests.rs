@@ -38,6 +38,7 @@ fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
         model: None,
         mode: AnswerMode::React,
         told: None,
+        conversation_deleted: false,
     };
     change(&mut end);
     let start = MessageStart {

@@ -251,6 +251,7 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        conversation_deleted: false,
     })
 }
 

@@ -69,6 +69,12 @@ pub enum Action {
     ShareRevoked,
     /// A tool's current definition was accepted.
     ToolAccepted,
+    /// A model was added in the page.
+    ModelAdded,
+    /// The settings of an added model were changed.
+    ModelChanged,
+    /// An added model was removed.
+    ModelRemoved,
 }
 
 impl Action {
@@ -96,6 +102,9 @@ impl Action {
             Self::ConversationShared => "conversation_shared",
             Self::ShareRevoked => "share_revoked",
             Self::ToolAccepted => "tool_accepted",
+            Self::ModelAdded => "model_added",
+            Self::ModelChanged => "model_changed",
+            Self::ModelRemoved => "model_removed",
         }
     }
 }

@@ -40,7 +40,7 @@ impl ConversationService {
         let model = new.model.as_deref().map(|name| self.context.model_named(name)).transpose()?;
         let disabled_tools = check_disabled_tools(new.disabled_tools)?;
         let uuid = Uuid::now_v7();
-        let model = model.map(|model| model.name());
+        let model = model.as_ref().map(|model| model.name());
         conversations::create_conversation(&self.context.db, user, uuid, title, model, &disabled_tools).await?;
         self.context.feeds.announce(user);
         Ok(self.context.find_conversation(user, uuid).await?.summary())

@@ -1,19 +1,29 @@
-//! The catalog of available models, by name. The first model is the default.
+//! The catalog of available models, by name: the configured ones, and those that admins added while the server runs.
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tallybook_agent::TitleWriter;
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
 use crate::models::{ModelChoice, ModelEntry, Origin, Window};
 
-/// The available models. Cheap to clone; all clones share the same models.
+/// The available models. Cheap to clone; all clones share the same models. Added models can change at any time, so a
+/// turn keeps the model that it started with.
 #[derive(Clone, Debug)]
 pub struct Catalog {
+    models: Arc<RwLock<Models>>,
+    titles: bool,
+}
+
+#[derive(Debug)]
+struct Models {
     default_model: Arc<Model>,
-    /// All models, the default first.
-    models: Arc<[Arc<Model>]>,
+    /// The configured models, then the added ones.
+    all: Vec<Arc<Model>>,
+    /// Number of configured models, at least one.
+    configured: usize,
 }
 
 /// An available model with its connections.
@@ -44,35 +54,70 @@ pub enum CatalogError {
     },
 }
 
+impl CatalogError {
+    /// Returns the error of the settings of a single model, without the place of the settings.
+    pub fn cause(&self) -> Option<&ConnectError> {
+        match self {
+            Self::Empty => None,
+            Self::Model { source, .. } => Some(source),
+        }
+    }
+}
+
 impl Catalog {
     /// Creates a client for each model and, if `titles` is `true`, a second one that writes titles. Sends no requests.
+    /// The first model is the default.
     pub fn connect(entries: &[ModelEntry], titles: bool) -> Result<Self, CatalogError> {
         let connect = |entry| Model::connect(entry, titles).map(Arc::new);
-        let models = entries.iter().map(connect).collect::<Result<Arc<[_]>, _>>()?;
-        let default_model = models.first().cloned().ok_or(CatalogError::Empty)?;
-        Ok(Self { default_model, models })
+        let all = entries.iter().map(connect).collect::<Result<Vec<_>, _>>()?;
+        let default_model = all.first().cloned().ok_or(CatalogError::Empty)?;
+        let models = Models { default_model, configured: all.len(), all };
+        Ok(Self { models: Arc::new(RwLock::new(models)), titles })
+    }
+
+    /// Creates the clients of a model without adding it. Sends no requests.
+    pub fn connect_model(&self, entry: &ModelEntry) -> Result<Arc<Model>, CatalogError> {
+        Model::connect(entry, self.titles).map(Arc::new)
+    }
+
+    /// Replaces the added models. If only the demo model is configured, the first added model becomes the default.
+    /// A model with the name of a configured one is left out.
+    pub fn set_added(&self, added: Vec<Arc<Model>>) {
+        let mut models = self.models.write();
+        let configured = models.configured;
+        models.all.truncate(configured);
+        for model in added {
+            if models.find(&model.name).is_none() {
+                models.all.push(model);
+            }
+        }
+        let first = if models.all.iter().take(configured).all(|model| model.is_demo) { configured } else { 0 };
+        let default_model = models.all.get(first).or(models.all.first()).cloned();
+        models.default_model = default_model.unwrap_or_else(|| Arc::clone(&models.default_model));
     }
 
     /// Returns the model that answers if none is chosen.
-    pub fn default_model(&self) -> &Arc<Model> {
-        &self.default_model
+    pub fn default_model(&self) -> Arc<Model> {
+        Arc::clone(&self.models.read().default_model)
     }
 
     /// Returns the model with this name.
-    pub fn find(&self, name: &str) -> Option<&Arc<Model>> {
-        self.models.iter().find(|model| model.name == name)
+    pub fn find(&self, name: &str) -> Option<Arc<Model>> {
+        self.models.read().find(name).cloned()
     }
 
     /// Returns the names of all models, separated by commas, for messages to users.
     pub fn names(&self) -> String {
-        let names: Vec<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
+        let models = self.models.read();
+        let names: Vec<&str> = models.all.iter().map(|model| model.name.as_str()).collect();
         names.join(", ")
     }
 
     /// Returns the names of the models that read images, or may do so, separated by commas; `None` if there are none.
     pub fn names_with_vision(&self) -> Option<String> {
+        let all = &self.models.read().all;
         let names = |is_wanted: fn(Option<bool>) -> bool| {
-            let models = self.models.iter().filter(|model| is_wanted(model.reads_images()));
+            let models = all.iter().filter(|model| is_wanted(model.reads_images()));
             models.map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let known = names(|reads| reads == Some(true));
@@ -82,7 +127,8 @@ impl Catalog {
 
     /// Lists all models, with the information that every user may see.
     pub fn list(&self) -> ModelList {
-        let items = self.models.iter().map(|model| {
+        let models = self.models.read();
+        let items = models.all.iter().map(|model| {
             let ModelInfo { provider, model: provider_model } = model.client.info().clone();
             CatalogModel {
                 name: model.name.clone(),
@@ -90,7 +136,7 @@ impl Catalog {
                 model: provider_model,
                 tool_mode: model.client.tool_offer(),
                 quirks: quirks_of(&*model.client),
-                is_default: Arc::ptr_eq(model, &self.default_model),
+                is_default: Arc::ptr_eq(model, &models.default_model),
                 vision: model.vision,
                 prices: model.prices,
                 available: true,
@@ -100,10 +146,16 @@ impl Catalog {
     }
 }
 
+impl Models {
+    fn find(&self, name: &str) -> Option<&Arc<Model>> {
+        self.all.iter().find(|model| model.name == name)
+    }
+}
+
 impl Model {
     fn connect(entry: &ModelEntry, titles: bool) -> Result<Self, CatalogError> {
         let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
-        let client = entry.priced(entry.choice.connect().map_err(failed)?);
+        let client = entry.connect().map_err(failed)?;
         let titles = if titles { entry.choice.connect_for_titles().map_err(failed)? } else { None };
         Ok(Self {
             name: entry.name.clone(),

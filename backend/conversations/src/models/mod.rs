@@ -2,16 +2,18 @@
 //! context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
+mod fields;
 mod review;
 mod window;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tallybook_demo_model::DemoModel;
-use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect, priced};
+use tallybook_llm::{ApiKey, ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
+pub use fields::{FieldError, check_name, read_fields, read_prices};
 pub use review::ReviewSettings;
 pub use window::Window;
 
@@ -31,6 +33,19 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
+    /// Creates a client for the model. Sends no requests.
+    pub fn connect(&self) -> Result<Arc<dyn ModelClient>, ConnectError> {
+        Ok(self.priced(self.choice.connect()?))
+    }
+
+    /// Returns the model's API key, if it has one.
+    pub fn api_key(&self) -> Option<&ApiKey> {
+        match &self.choice {
+            ModelChoice::Demo { .. } => None,
+            ModelChoice::Provider(settings) => settings.api_key.as_ref(),
+        }
+    }
+
     /// Wraps a client of this model so that its usage includes the cost, if the prices are known.
     fn priced(&self, client: Arc<dyn ModelClient>) -> Arc<dyn ModelClient> {
         match self.prices {
@@ -56,6 +71,8 @@ pub enum Origin {
         /// Lines of the keys that are set for this model.
         lines: Vec<(&'static str, usize)>,
     },
+    /// The page or the API.
+    Page,
 }
 
 /// The built-in demo model, or a model of a provider.
@@ -90,7 +107,9 @@ impl Origin {
     /// variable. `setting` is the name that `llm` uses.
     fn place_of(&self, setting: &str) -> String {
         let variable = format!("LLM_{}", setting.to_ascii_uppercase());
-        let Self::File { path, line, index, lines } = self else { return variable };
+        let Self::File { path, line, index, lines } = self else {
+            return if *self == Self::Page { setting.to_owned() } else { variable };
+        };
         let key = if setting == "api_key" { "api_key_env" } else { setting };
         let set_at = lines.iter().find(|(name, _)| *name == key).map(|(_, line)| *line);
         // If the file does not set one of these keys, a variable sets it for all models.

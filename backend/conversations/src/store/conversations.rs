@@ -261,6 +261,17 @@ pub(crate) async fn hide_conversation(
     Ok(done.rows == 1)
 }
 
+/// Returns `true` if a conversation is hidden, or already purged.
+pub(crate) async fn is_deleted(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+    let count: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM conversations WHERE id = ? AND deleted_at IS NULL"))
+        .bind(id)
+        .fetch_value()
+        .await?;
+    Ok(count == 0)
+}
+
 /// Returns the turn that has claimed a conversation, hidden or not, and whether the turn waits for approval.
 pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
     // The conversation may be hidden by now.

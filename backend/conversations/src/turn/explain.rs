@@ -73,7 +73,7 @@ async fn explain(
     }
     let plain = names(&calls);
     let own = answer.model.as_deref().and_then(|name| context.models.find(name));
-    let model = own.unwrap_or_else(|| context.models.default_model());
+    let model = &own.unwrap_or_else(|| context.models.default_model());
     if !model.can_summarize() {
         return Ok(plain);
     }

@@ -21,7 +21,7 @@ use crate::{
     limits::MAX_FALLBACK_END_BYTES,
     models::Model,
     store::{
-        ConversationId, api_clients, messages, model_calls, plans, reasonings,
+        ConversationId, api_clients, conversations, messages, model_calls, plans, reasonings,
         rows::{MessageRow, ToolCallRow},
         summaries, tool_calls,
         turns::{self, TurnEnd, TurnRows},
@@ -93,6 +93,7 @@ pub(crate) struct EndWriter<'a> {
     pub(crate) context: &'a Context,
     pub(crate) writer: &'a TurnWriter,
     pub(crate) log: &'a Arc<TurnLog>,
+    pub(crate) conversation_id: ConversationId,
     /// The model that answered.
     pub(crate) model: &'a Model,
     pub(crate) mode: AnswerMode,
@@ -238,13 +239,15 @@ impl EndWriter<'_> {
         mut tool_calls: Vec<ToolCall>,
     ) -> sqlx::Result<ChatEvent> {
         let TurnRows { user_message_id, assistant_message_id: message_id, .. } = self.writer.rows();
-        let mut usage = end.usage;
+        let (mut usage, mut conversation_deleted) = (end.usage, false);
         if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval | MessageStatus::Failed) {
             self.writer.store().await?;
             // If the turn did not complete, the database may contain calls and steps that were never sent.
             let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
             usage = model_calls::find_usage(&self.context.db, message_id).await?;
+            // Subscribers may receive this end before the feed reports the deletion.
+            conversation_deleted = conversations::is_deleted(&self.context.db, self.conversation_id).await?;
         }
         let end = MessageEnd {
             assistant_message_id: message_id,
@@ -261,6 +264,7 @@ impl EndWriter<'_> {
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
             told: summaries::find_truncation(&self.context.db, message_id).await?,
+            conversation_deleted,
         };
         Ok(terminal_event(end, Some(user_message_id)))
     }
@@ -313,6 +317,7 @@ pub(crate) fn message_end(
         provider: message.provider,
         model: message.model,
         told: message.told.into_truncation(),
+        conversation_deleted: false,
     }
 }
 

@@ -149,6 +149,7 @@ async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
         provider: Some(text(WIDE, 100)),
         model: Some(text(WIDE, 100)),
         told: Some(ContextTruncation { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
+        conversation_deleted: true,
     };
     assert_readers_take(&ChatEvent::MessageEnd(end));
 }

@@ -57,7 +57,7 @@ impl ConversationService {
         }
         let (message, rows) = find_cut_off_turn(context, &row).await?;
         let own = message.model.as_deref().and_then(|name| context.models.find(name));
-        let model = match own.filter(|_| again.model.is_none()) {
+        let model = &match own.filter(|_| again.model.is_none()) {
             Some(own) => own,
             None => context.model_for(again.model.as_deref(), row.model.as_deref())?,
         };

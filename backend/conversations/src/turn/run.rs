@@ -104,8 +104,15 @@ impl Turn {
             let end = RunEnd { active: began.elapsed(), ..self.describe(result) };
             self.context.work_counts.count_turn(end.active);
             let (context, log, model) = (&self.context, &self.log, &self.model);
-            let end_writer =
-                EndWriter { context, writer: &writer, log, model, mode: self.mode, is_given: self.given.is_some() };
+            let end_writer = EndWriter {
+                context,
+                writer: &writer,
+                log,
+                conversation_id: self.conversation_id,
+                model,
+                mode: self.mode,
+                is_given: self.given.is_some(),
+            };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
             // elsewhere, or that an unconfirmed commit has stored this end already.
@@ -308,7 +315,7 @@ mod tests {
             user: UserId::LOCAL,
             conversation_id: fixture.conversation_id,
             rows,
-            model: Arc::clone(context.models.default_model()),
+            model: context.models.default_model(),
             settings: TurnSettings { instructions: String::new(), disabled_tools: BTreeSet::new() },
             given: None,
             mode: AnswerMode::React,

@@ -58,7 +58,7 @@ impl ConversationService {
             None => Parent::Head,
         };
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
-        let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
+        let model = &context.model_for(new.model.as_deref(), row.model.as_deref())?;
         let files = find_attached(context, user, &parts, model).await?;
         let params = StartParams {
             user,
@@ -95,10 +95,11 @@ impl ConversationService {
         };
         let parts = find(user_message_id).await?.parts();
         if parts.iter().any(|part| matches!(part, MessagePart::Image { .. })) {
-            check_vision(context, context.model_for(again.model.as_deref(), row.model.as_deref())?)?;
+            let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
+            check_vision(context, &model)?;
         }
         let question = Question::Stored { user_message_id };
-        let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
+        let model = &context.model_for(again.model.as_deref(), row.model.as_deref())?;
         let mode = answer.answer_mode();
         let params = StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
         start_in(context, &row, params).await
@@ -270,7 +271,7 @@ async fn create_conversation(
 ) -> sqlx::Result<(ConversationId, Uuid)> {
     let StartParams { user, parts, files, model, api, .. } = params;
     let uuid = Uuid::now_v7();
-    let is_default = Arc::ptr_eq(model, context.models.default_model());
+    let is_default = Arc::ptr_eq(model, &context.models.default_model());
     let model = (!is_default).then(|| model.name());
     let title = title_of(parts, files);
     let id = api_clients::create_conversation(tx, user, uuid, &title, model).await?;
@@ -484,7 +485,7 @@ mod tests {
             provider: None,
             model: None,
         });
-        let model = Arc::clone(context.models.default_model());
+        let model = context.models.default_model();
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
         let run = NewRun {

@@ -55,6 +55,7 @@ async fn errors_name_the_settings_of_the_model_in_question() {
             api_key: "SONNET_KEY".to_owned(),
             model: "model".to_owned(),
             base_url: "base_url of \"Sonnet\"".to_owned(),
+            need_restart: true,
         };
         let settings = ModelSettings { setting_names, ..settings(provider, &model.url()) };
         let client = connect(&settings).unwrap();

@@ -78,6 +78,10 @@ pub struct Options {
     /// Token with which monitoring reads /metrics, and nothing else [default: none].
     #[arg(long, env = "METRICS_TOKEN", hide_env_values = true)]
     pub(crate) metrics_token: Option<SecretString>,
+    /// Text of at least 32 characters from which the key is derived that encrypts API keys in the database. The same on
+    /// every server of a database [default: a key file beside an embedded database].
+    #[arg(long, env = "SECRET_KEY", hide_env_values = true)]
+    pub(crate) secret_key: Option<SecretString>,
     /// Comma-separated addresses or networks of trusted proxies. The server trusts the client address in their
     /// X-Forwarded-For header [default: none].
     #[arg(long, env = "TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]

@@ -11,10 +11,10 @@ use std::{
 };
 
 use serde::Deserialize;
-use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
-use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, Quirk, ReasoningEffort, SettingNames, ToolMode};
+use tallybook_conversations::models::{FieldError, ModelEntry, Origin, check_name, read_fields, read_prices};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, Quirk, SettingNames};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
-use tallybook_protocol::Prices;
+use tallybook_protocol::ModelFields;
 use toml::Spanned;
 
 use crate::config::{
@@ -26,13 +26,6 @@ use crate::config::{
 
 /// Path of the settings file if none is named.
 const DEFAULT_FILE: &str = "tallybook.toml";
-
-/// Maximum length of a model's name, in characters.
-const MAX_NAME_CHARS: usize = 100;
-
-/// Suffix that a name cannot have. API clients append it to a model's name for a direct model call, without the agent's
-/// tools.
-const RESERVED_ENDING: &str = ":plain";
 
 /// A parsed settings file.
 pub(crate) struct SettingsFile {
@@ -121,23 +114,36 @@ impl SettingsFile {
         let mut entries = Vec::new();
         for (index, section) in self.content.models.iter().enumerate() {
             let section = section.get_ref();
-            let name = self.name(&section.name)?;
+            let place = |field: &str| section.spans().find(|(key, _)| *key == field).map(|(_, span)| span);
+            let bad =
+                |error: FieldError| self.bad_at(&place(error.field).unwrap_or(section.name.span()), &error.problem);
+            let fields = section.fields();
+            check_name(&fields.name).map_err(bad)?;
             let line = line_of(&self.text, &section.name.span());
-            if let Some(first) = lines.insert(name.clone(), line) {
-                let problem =
-                    format!("{name:?} is already the name of the model on line {first}. Use a different name.");
+            if let Some(first) = lines.insert(fields.name.clone(), line) {
+                let problem = format!(
+                    "{:?} is already the name of the model on line {first}. Use a different name.",
+                    fields.name
+                );
                 return Err(self.bad(&section.name, problem));
             }
             let lines = section.spans().map(|(key, span)| (key, line_of(&self.text, &span))).collect();
             let origin = Origin::File { path: self.path.clone(), line, index, lines };
-            let choice = self.choice(section, options)?;
-            entries.push(ModelEntry {
-                name,
-                choice,
-                prices: self.prices(section)?,
-                vision: section.vision == Some(true),
-                origin,
-            });
+            if fields.provider.eq_ignore_ascii_case("demo") {
+                self.check_demo(section)?;
+                let prices = read_prices(&fields).map_err(bad)?;
+                let vision = fields.vision == Some(true);
+                entries.push(ModelEntry { name: fields.name, choice: demo(options), prices, vision, origin });
+                continue;
+            }
+            let provider = ProviderKind::from_str(&fields.provider)
+                .map_err(|error| self.bad(&section.provider, error.to_string()))?;
+            let common = ModelSettings {
+                setting_names: self.setting_names(section, provider),
+                ..for_all_models(options, provider)?
+            };
+            let key = self.key(section, options, provider)?.map(ApiKey::new);
+            entries.push(read_fields(&fields, key, &common, origin).map_err(bad)?);
         }
         Ok(entries)
     }
@@ -170,69 +176,6 @@ impl SettingsFile {
         checked.map(Some).map_err(|problem| self.bad(hours, format!("wait_hours {problem}")))
     }
 
-    fn name(&self, name: &Spanned<String>) -> Result<String, ConfigError> {
-        let text = name.get_ref();
-        let is_short = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
-        if !is_short || text.trim() != text || text.chars().any(char::is_control) {
-            let problem = "a model's name must have 1 to 100 characters on one line, without spaces around it.";
-            return Err(self.bad(name, problem));
-        }
-        if text.ends_with(RESERVED_ENDING) {
-            let problem =
-                "a model's name cannot end with :plain. API clients append this suffix to call a model without tools.";
-            return Err(self.bad(name, problem));
-        }
-        Ok(text.clone())
-    }
-
-    fn choice(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
-        if section.provider.get_ref().eq_ignore_ascii_case("demo") {
-            return self.demo(section, options);
-        }
-        let provider = ProviderKind::from_str(section.provider.get_ref())
-            .map_err(|error| self.bad(&section.provider, error.to_string()))?;
-        let common = for_all_models(options, provider)?;
-        let tool_mode = section
-            .tool_mode
-            .as_ref()
-            .map(|word| ToolMode::from_str(word.get_ref()).map_err(|error| self.bad(word, error.to_string())));
-        let effort = section
-            .reasoning_effort
-            .as_ref()
-            .map(|word| ReasoningEffort::from_str(word.get_ref()).map_err(|error| self.bad(word, error.to_string())));
-        let text = |value: &Option<Spanned<String>>| set(value.as_ref().map(|value| value.get_ref().clone()));
-        Ok(ModelChoice::Provider(ModelSettings {
-            base_url: text(&section.base_url),
-            api_key: self.key(section, options, provider)?.map(ApiKey::new),
-            model: text(&section.model),
-            temperature: section.temperature.as_ref().map(|value| *value.get_ref()).or(common.temperature),
-            max_tokens: section.max_tokens.as_ref().map_or(common.max_tokens, |value| *value.get_ref()),
-            context_tokens: section.context_tokens.as_ref().map_or(common.context_tokens, |value| *value.get_ref()),
-            tool_mode: tool_mode.transpose()?.unwrap_or(common.tool_mode),
-            reasoning_effort: effort.transpose()?,
-            thinking_tokens: section.thinking_tokens.as_ref().map(|tokens| *tokens.get_ref()),
-            quirks: self.quirks(section)?,
-            setting_names: self.setting_names(section, provider),
-            ..common
-        }))
-    }
-
-    fn quirks(&self, section: &ModelSection) -> Result<BTreeMap<Quirk, bool>, ConfigError> {
-        // A refusal of images is not believed about a model that reads them.
-        let of_vision = section.vision.map(|reads_images| (Quirk::NoImages, !reads_images));
-        let Some(quirks) = &section.quirks else { return Ok(of_vision.into_iter().collect()) };
-        if quirks.get_ref().contains_key(&Quirk::NoImages) {
-            let problem = "no_images cannot be set here. Remove it, and use vision: false for true, true for false.";
-            return Err(self.bad(quirks, problem));
-        }
-        if quirks.get_ref().contains_key(&Quirk::NoTools) {
-            let problem =
-                "no_tools cannot be set here. Remove it, and use tool_mode: prompt for true, native for false.";
-            return Err(self.bad(quirks, problem));
-        }
-        Ok(quirks.get_ref().clone().into_iter().chain(of_vision).collect())
-    }
-
     /// Returns the names of the settings for error messages about this model.
     fn setting_names(&self, section: &ModelSection, provider: ProviderKind) -> SettingNames {
         let place = format!("of {:?} in {}", section.name.get_ref(), self.path.display());
@@ -242,14 +185,16 @@ impl SettingsFile {
             api_key: key.unwrap_or_else(|| format!("api_key_env {place}")),
             model: "model".to_owned(),
             base_url: format!("base_url {place}"),
+            need_restart: true,
         }
     }
 
-    /// Returns the demo model. It has no settings but its name.
-    fn demo(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
-        match section.spans().next() {
+    /// Checks that a demo model has no settings of a provider's model.
+    fn check_demo(&self, section: &ModelSection) -> Result<(), ConfigError> {
+        let is_for_demo = |key: &str| matches!(key, "name" | "provider" | "input_price" | "output_price");
+        match section.spans().find(|(key, _)| !is_for_demo(key)) {
             Some((key, span)) => Err(self.bad_at(&span, &format!("the demo model has no {key}. Remove it."))),
-            None => Ok(demo(options)),
+            None => Ok(()),
         }
     }
 
@@ -274,22 +219,6 @@ impl SettingsFile {
         let key = set(std::env::var(name).ok());
         let problem = "the environment variable that api_key_env names is not set.";
         key.map(Some).ok_or_else(|| self.bad(variable, problem))
-    }
-
-    fn prices(&self, section: &ModelSection) -> Result<Option<Prices>, ConfigError> {
-        let (input, output) = match (&section.input_price, &section.output_price) {
-            (Some(input), Some(output)) => (input, output),
-            (None, None) => return Ok(None),
-            (Some(one), None) | (None, Some(one)) => {
-                return Err(self.bad(one, "input_price and output_price must be set together. Set both or neither."));
-            }
-        };
-        for price in [input, output] {
-            if !(0.0..=1_000_000.0).contains(price.get_ref()) {
-                return Err(self.bad(price, "a price must be a number from 0 to 1000000, per million tokens."));
-            }
-        }
-        Ok(Some(Prices { input: *input.get_ref(), output: *output.get_ref() }))
     }
 
     /// Returns the section `[review]`.
@@ -345,19 +274,50 @@ impl SettingsFile {
 }
 
 impl ModelSection {
-    /// Returns the keys that are set but that the demo model does not support, with their spans.
+    /// Returns the settings without their positions.
+    fn fields(&self) -> ModelFields {
+        fn value<T: Clone>(spanned: Option<&Spanned<T>>) -> Option<T> {
+            spanned.map(|value| value.get_ref().clone())
+        }
+        let quirks = value(self.quirks.as_ref()).unwrap_or_default();
+        ModelFields {
+            name: self.name.get_ref().clone(),
+            provider: self.provider.get_ref().clone(),
+            model: value(self.model.as_ref()),
+            base_url: value(self.base_url.as_ref()),
+            temperature: value(self.temperature.as_ref()),
+            max_tokens: value(self.max_tokens.as_ref()),
+            context_tokens: value(self.context_tokens.as_ref()),
+            tool_mode: value(self.tool_mode.as_ref()),
+            reasoning_effort: value(self.reasoning_effort.as_ref()),
+            thinking_tokens: value(self.thinking_tokens.as_ref()),
+            vision: self.vision,
+            input_price: value(self.input_price.as_ref()),
+            output_price: value(self.output_price.as_ref()),
+            quirks: quirks.into_iter().map(|(quirk, is_so)| (quirk.as_str().to_owned(), is_so)).collect(),
+        }
+    }
+
+    /// Returns the keys that are set, with their spans.
     fn spans(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        fn span<T>(spanned: Option<&Spanned<T>>) -> Option<Range<usize>> {
+            spanned.map(Spanned::span)
+        }
         let spans = [
-            ("model", self.model.as_ref().map(Spanned::span)),
-            ("api_key_env", self.api_key_env.as_ref().map(Spanned::span)),
-            ("base_url", self.base_url.as_ref().map(Spanned::span)),
-            ("temperature", self.temperature.as_ref().map(Spanned::span)),
-            ("max_tokens", self.max_tokens.as_ref().map(Spanned::span)),
-            ("context_tokens", self.context_tokens.as_ref().map(Spanned::span)),
-            ("tool_mode", self.tool_mode.as_ref().map(Spanned::span)),
-            ("reasoning_effort", self.reasoning_effort.as_ref().map(Spanned::span)),
-            ("thinking_tokens", self.thinking_tokens.as_ref().map(Spanned::span)),
-            ("quirks", self.quirks.as_ref().map(Spanned::span)),
+            ("name", Some(self.name.span())),
+            ("provider", Some(self.provider.span())),
+            ("model", span(self.model.as_ref())),
+            ("api_key_env", span(self.api_key_env.as_ref())),
+            ("base_url", span(self.base_url.as_ref())),
+            ("temperature", span(self.temperature.as_ref())),
+            ("max_tokens", span(self.max_tokens.as_ref())),
+            ("context_tokens", span(self.context_tokens.as_ref())),
+            ("tool_mode", span(self.tool_mode.as_ref())),
+            ("reasoning_effort", span(self.reasoning_effort.as_ref())),
+            ("thinking_tokens", span(self.thinking_tokens.as_ref())),
+            ("input_price", span(self.input_price.as_ref())),
+            ("output_price", span(self.output_price.as_ref())),
+            ("quirks", span(self.quirks.as_ref())),
         ];
         spans.into_iter().filter_map(|(key, span)| Some((key, span?)))
     }

@@ -33,6 +33,7 @@ use tallybook_conversations::{
 };
 use tallybook_database::DatabaseUrl;
 use tallybook_files::{BadStorageUrl, FilesSettings};
+use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
@@ -53,6 +54,8 @@ const MESSAGES_PER_MINUTE: u32 = 30;
 
 /// Default limit per user of tokens within 24 hours, if users sign in.
 const TOKENS_PER_DAY: u64 = 5_000_000;
+/// Minimum length of `SECRET_KEY`.
+const MIN_SECRET_KEY_CHARS: usize = 32;
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
 /// The checked settings.
@@ -68,6 +71,8 @@ pub struct Settings {
     pub public_url: Option<PublicUrl>,
     /// Token with which monitoring reads `/metrics`; `None` if there is none.
     pub metrics_token: Option<MetricsToken>,
+    /// Secret with which API keys are encrypted in the database, if the operator set one.
+    pub secret_key: Option<SecretString>,
     /// Settings of accounts.
     pub accounts: AccountsSettings,
     /// Limits for clients. Environment variables set only two of them: the HSTS time, and how long an API client's
@@ -79,6 +84,8 @@ pub struct Settings {
     pub database_url: DatabaseUrl,
     /// The models, at least one. The first is the default.
     pub models: Vec<ModelEntry>,
+    /// The settings that a model has if it does not set them itself. The provider is not used.
+    pub model_defaults: ModelSettings,
     /// The models that review high-risk calls, if any do.
     pub review: Option<ReviewSettings>,
     /// Settings of summaries.
@@ -156,6 +163,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         ..Limits::default()
     };
     let user_limits = user_limits(&options, host);
+    let model_defaults = environment::for_all_models(&options, ProviderKind::OpenAi)?;
     let secrets = secrets::secrets(&options, &models, &accounts, &tool_servers, |name| std::env::var(name).ok());
     Ok(Settings {
         host,
@@ -163,6 +171,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
         public_url: public_url(options.public_url)?,
         metrics_token: metrics_token(options.metrics_token.as_ref())?,
+        secret_key: secret_key(options.secret_key.as_ref())?,
         accounts,
         http_limits: http::Limits {
             hsts: Duration::from_secs(options.hsts_secs),
@@ -172,6 +181,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         tool_history_page_time: tallybook_tool_history::TIME_FOR_PAGE,
         database_url: options.database_url.expose_secret().parse()?,
         models,
+        model_defaults,
         review,
         memory,
         plan,
@@ -295,6 +305,15 @@ fn public_url(url: Option<String>) -> Result<Option<PublicUrl>, ConfigError> {
 fn metrics_token(token: Option<&SecretString>) -> Result<Option<MetricsToken>, ConfigError> {
     let token = token.and_then(|token| set(Some(token.expose_secret().to_owned())));
     token.map(|token| MetricsToken::new(&token).map_err(|problem| bad("METRICS_TOKEN", problem))).transpose()
+}
+
+fn secret_key(key: Option<&SecretString>) -> Result<Option<SecretString>, ConfigError> {
+    let Some(key) = key.and_then(|key| set(Some(key.expose_secret().to_owned()))) else { return Ok(None) };
+    if key.trim().chars().count() < MIN_SECRET_KEY_CHARS {
+        let problem = format!("must have at least {MIN_SECRET_KEY_CHARS} characters. Example: openssl rand -hex 32");
+        return Err(bad("SECRET_KEY", problem));
+    }
+    Ok(Some(key.trim().into()))
 }
 
 /// Returns a warning if the URL names a database server on another machine, and not how to verify it. The driver then

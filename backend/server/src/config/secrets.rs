@@ -16,7 +16,7 @@ const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_O
 const STORAGE_KEYS: [&str; 2] = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
 /// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, the
-/// token for `/metrics`, and those sent to tool servers, the store of files and the trace collector. `find` returns the
+/// key of stored secrets, the token for `/metrics`, and those sent to tool servers, the store of files and the trace collector. `find` returns the
 /// value of an environment variable.
 pub(crate) fn secrets(
     options: &Options,
@@ -37,8 +37,10 @@ pub(crate) fn secrets(
     let issuer = issuer.map(|secret| secret.expose_secret().to_owned());
     let headers = TRACE_HEADERS.map(|name| find(name).unwrap_or_default()).join(",");
     let headers = headers.split(',').filter_map(|header| Some(decoded_value(header.split_once('=')?.1)));
+    let secret_key = options.secret_key.as_ref().map(|key| key.expose_secret().trim().to_owned());
     let metrics = options.metrics_token.as_ref().map(|token| token.expose_secret().trim().to_owned());
-    let all = password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(metrics).chain(headers);
+    let all =
+        password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(secret_key).chain(metrics).chain(headers);
     let all = all.chain(STORAGE_KEYS.into_iter().filter_map(&find));
     Secrets::new(all.chain(tool_servers.secrets(&find)))
 }

@@ -10,6 +10,7 @@ use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
 use tallybook_files::FilesError;
 use tallybook_protocol::Problem;
+use tallybook_runtime_settings::{SealError, SettingsError};
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
 use super::request_id;
@@ -33,6 +34,9 @@ pub(crate) enum ApiError {
     /// A tool history use case refused the request or failed.
     #[error(transparent)]
     ToolHistory(#[from] ToolHistoryError),
+    /// A use case of the settings refused the request or failed.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// The caller is not signed in.
     #[error("You are not signed in. Sign in on the page, or send an API key in the header Authorization: Bearer.")]
     NotSignedIn,
@@ -212,6 +216,7 @@ impl ApiError {
             Self::Files(error) => files_kind(error),
             Self::NoSuchRange(_) => (StatusCode::RANGE_NOT_SATISFIABLE, "no-such-range", "No such range"),
             Self::Accounts(error) => accounts_kind(error),
+            Self::Settings(error) => settings_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
             Self::ToolHistory(error) => tool_history_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
@@ -285,6 +290,22 @@ fn files_kind(error: &FilesError) -> (StatusCode, &'static str, &'static str) {
         }
         FilesError::Damaged => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         FilesError::Storage(error) => storage_kind(error),
+    }
+}
+
+/// Returns status, problem type and title of an error of the settings.
+fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        SettingsError::NoSuchModel(_) => (StatusCode::NOT_FOUND, "no-such-model", "No such model"),
+        SettingsError::SetInFile(_) => (StatusCode::CONFLICT, "set-in-file", "Set in the settings file"),
+        SettingsError::NameTaken(_) => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        SettingsError::TooMany(_) => (StatusCode::CONFLICT, "too-many", "Limit reached"),
+        SettingsError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-model", "Invalid settings"),
+        SettingsError::VersionChanged => (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another"),
+        SettingsError::Seal(SealError::NoKey) => (StatusCode::UNPROCESSABLE_ENTITY, "no-secret-key", "No secret key"),
+        SettingsError::Seal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        SettingsError::Discover(_) => (StatusCode::BAD_GATEWAY, "model-unreachable", "No list of models"),
+        SettingsError::Storage(error) => storage_kind(error),
     }
 }
 
@@ -406,7 +427,13 @@ impl ResponseError for ApiError {
         let (status, kind, title) = self.kind();
         let request_id = request_id::current();
         // `main` logs a missing admin once, at the start, and that the server shuts down.
-        let is_logged = matches!(self, Self::SetupRequired | Self::Service(ServiceError::ShuttingDown));
+        // The admin who asked for a provider's models sees why there are none.
+        let is_logged = matches!(
+            self,
+            Self::SetupRequired
+                | Self::Service(ServiceError::ShuttingDown)
+                | Self::Settings(SettingsError::Discover(_))
+        );
         if status.is_server_error() && !is_logged {
             let cause = std::error::Error::source(self).map(ToString::to_string);
             tracing::error!(%request_id, kind, cause, "{self}");

@@ -32,6 +32,7 @@ mod messages;
 mod methods;
 mod metrics;
 mod metrics_token;
+mod model_settings;
 mod models;
 mod openai;
 mod openapi;

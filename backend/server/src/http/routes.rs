@@ -22,7 +22,7 @@ use super::{
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
-    models, openai, openapi, page, search, security, shares,
+    model_settings, models, openai, openapi, page, search, security, shares,
     state::AppState,
     tool_calls, tool_history, tools,
     trace::{self, RequestSpan},
@@ -141,6 +141,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/approvals").on(Method::GET, approvals::list))
         .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, approvals::revoke))
         .configure(accounts::api)
+        .configure(model_settings::api)
         .configure(tool_history::api)
         .default_service(web::to(no_such_route))
 }

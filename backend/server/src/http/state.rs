@@ -5,6 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use actix_web::web;
 use tallybook_accounts::{Accounts, AccountsError};
 use tallybook_conversations::{ConversationService, ServiceError};
+use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 use tallybook_tool_history::{ToolHistory, ToolHistoryError};
 
 use super::{
@@ -19,6 +20,7 @@ pub struct AppState {
     pub(crate) service: ConversationService,
     pub(crate) accounts: Accounts,
     pub(crate) history: ToolHistory,
+    pub(crate) settings: RuntimeSettings,
     pub(crate) site: Arc<Site>,
     pub(crate) page_files: PageFiles,
     pub(crate) hosts: Hosts,
@@ -39,13 +41,14 @@ pub(crate) struct Services {
     pub(crate) service: ConversationService,
     pub(crate) accounts: Accounts,
     pub(crate) history: ToolHistory,
+    pub(crate) settings: RuntimeSettings,
 }
 
 impl AppState {
     /// Creates the state of a server that serves `site`, and the files of other versions in `page_files`. The server
     /// accepts the names in `hosts`, and sends a keep-alive on event streams that are silent for `keep_alive`.
     pub(crate) fn new(
-        Services { service, accounts, history }: Services,
+        Services { service, accounts, history, settings }: Services,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,
@@ -59,6 +62,7 @@ impl AppState {
             service,
             accounts,
             history,
+            settings,
             site,
             page_files,
             hosts,
@@ -102,6 +106,17 @@ impl AppState {
         W: Future<Output = Result<T, ToolHistoryError>> + Send + 'static,
     {
         let task = self.service.spawn(work(self.history.clone()));
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+
+    /// Runs a use case of the settings to its end, like [`Self::run`].
+    pub(crate) async fn run_settings<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(RuntimeSettings) -> W,
+        W: Future<Output = Result<T, SettingsError>> + Send + 'static,
+    {
+        let task = self.service.spawn(work(self.settings.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
     }
 

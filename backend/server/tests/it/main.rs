@@ -14,6 +14,7 @@ mod support;
 
 mod accounts;
 mod activity;
+mod added_models;
 mod agent_faults;
 mod bad_input;
 mod branches;

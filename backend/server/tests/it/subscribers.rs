@@ -110,7 +110,7 @@ on_every_engine! {
         assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
         let end = turn.until("message_end").await.event;
         let ChatEvent::MessageEnd(end) = end else { unreachable!() };
-        assert_eq!((end.status, end.stop_reason), (MessageStatus::Stopped, None));
+        assert_eq!((end.status, end.stop_reason, end.conversation_deleted), (MessageStatus::Stopped, None, false));
         gate.abandoned().await;
         let stored = app.conversation(&conversation).await;
         assert_eq!(stored["messages"][1]["status"], "stopped");
@@ -130,7 +130,9 @@ on_every_engine! {
         let mut turn = app.send(&conversation, "Go").await;
         turn.until("content_delta").await;
         app.delete(&conversation).await;
-        while turn.next().await.is_some() {}
+        let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
+        assert_eq!((end.status, end.conversation_deleted), (MessageStatus::Stopped, true));
+        assert!(turn.next().await.is_none());
         assert_eq!(app.get(&format!("/api/conversations/{conversation}")).await.status(), StatusCode::NOT_FOUND);
     }
 

@@ -7,6 +7,7 @@ mod recent;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use parking_lot::RwLock;
 use recent::RecentSecrets;
 
 pub(crate) use arguments::marks_secrets;
@@ -20,11 +21,13 @@ pub const HIDDEN: &str = "[hidden]";
 const MIN_BYTES: usize = 8;
 const MIN_ARGUMENT_BYTES: usize = 4;
 
-/// Secrets to redact. Clones share the access tokens and the recent secret arguments.
+/// Secrets to redact. Clones share the secrets that are learned at run time.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// Sorted by length, longest first, so that a value that contains another one is redacted completely.
     values: Arc<[String]>,
+    /// Values of settings that changed at run time, in the same order.
+    added: Arc<RwLock<Arc<[String]>>>,
     tokens: Arc<RecentSecrets>,
     recent: Arc<RecentSecrets>,
 }
@@ -56,7 +59,7 @@ impl Secrets {
         Self { values: values.into(), ..Self::default() }
     }
 
-    /// Returns a set that also contains the values of `others`, but not the tokens and recent arguments of `others`.
+    /// Returns a set that also contains the values of `others`, but not the secrets that `others` learned at run time.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         if others.values.is_empty() {
@@ -64,6 +67,11 @@ impl Secrets {
         }
         let both = Self::longest_first(self.values.iter().chain(&*others.values).cloned().collect());
         Self { values: both.values, ..self.clone() }
+    }
+
+    /// Replaces the secrets of settings that change at run time. They are redacted like the values from the settings.
+    pub fn set_added(&self, values: impl IntoIterator<Item = String>) {
+        *self.added.write() = Self::new(values).values;
     }
 
     /// Adds an access token obtained at run time, which is then redacted like the values from the settings.
@@ -79,13 +87,13 @@ impl Secrets {
     /// Returns `true` if the text contains one of the values or tokens.
     pub fn occur_in(&self, text: &str) -> bool {
         let is_in = |values: &[String]| values.iter().any(|value| text.contains(value));
-        is_in(&self.values) || self.tokens.all().iter().any(|values| is_in(values))
+        is_in(&self.values) || is_in(&self.added.read()) || self.tokens.all().iter().any(|values| is_in(values))
     }
 
     /// Redacts the values and tokens in the text.
     pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.tokens.all().iter().fold(text.into(), |text, values| hide(text, values));
-        hide(text, &self.values)
+        hide(hide(text, &self.added.read()), &self.values)
     }
 
     /// Redacts like [`Self::hide`], and also the secret arguments of recent calls. For text outside of calls, such as
@@ -164,6 +172,17 @@ mod tests {
         assert_eq!(log.hide("token-canary sk-canary short"), "[hidden] [hidden] short");
         assert_eq!(of_call.hide("token-canary hunter2"), "[hidden] [hidden]");
         assert!(log.occur_in("a token-canary") && !log.occur_in("short"));
+    }
+
+    #[test]
+    fn secrets_of_settings_that_change_are_redacted_until_they_are_replaced() {
+        let secrets = secrets(&["sk-canary"]);
+        let of_call = secrets.and(&self::secrets(&["of another"]));
+        secrets.set_added(["added-canary".to_owned()]);
+        assert_eq!(of_call.hide("added-canary sk-canary"), "[hidden] [hidden]");
+        assert!(secrets.occur_in("an added-canary"));
+        secrets.set_added(["next-canary".to_owned()]);
+        assert_eq!(of_call.hide("added-canary next-canary"), "added-canary [hidden]");
     }
 
     #[test]

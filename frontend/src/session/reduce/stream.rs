@@ -1,6 +1,6 @@
 //! Following a turn to its end, over as many connections as that takes; stopping it, and deciding on its calls.
 
-use tallybook_protocol::{CallDecision, ChatEvent, MessageId};
+use tallybook_protocol::{CallDecision, ChatEvent, MessageEnd, MessageId};
 
 use super::super::{
     connection::{Connection, Starting, Stop, Ticket},
@@ -27,6 +27,13 @@ impl State {
     pub(super) fn on_events(&mut self, events: Events, out: &mut Vec<Effect>) {
         let (mut started, mut ended) = (false, false);
         for (id, event) in events {
+            if let ChatEvent::MessageEnd(MessageEnd { conversation_deleted: true, .. }) = &event {
+                // The feed may report the deletion later. The end itself is not shown, and so not announced.
+                if started {
+                    self.on_turn_started();
+                }
+                return self.on_deleted(out);
+            }
             let is_terminal = event.is_terminal();
             if let ChatEvent::Error(error) = &event
                 && !is_terminal

@@ -75,3 +75,61 @@ fn a_turn_that_the_loaded_conversation_lacks_is_followed_all_the_same() {
     here.events(vec![start(3, "Q3")]);
     assert_eq!(here.state.connection, Connection::Streaming, "the conversation is loaded once for an unknown answer");
 }
+
+/// Opens a conversation whose running answer is being followed.
+fn following() -> TestPage {
+    let mut here = TestPage::open("Q1");
+    here.send("Q2");
+    here.answer(Response::Started(Ok(())));
+    here.events(vec![start(2, "Q2"), delta("Half")]);
+    here
+}
+
+/// Returns the end of a turn whose conversation was deleted.
+fn deleted_end() -> ChatEvent {
+    let ChatEvent::MessageEnd(end) = end(2, "Half") else { unreachable!() };
+    ChatEvent::MessageEnd(MessageEnd { status: Stopped, conversation_deleted: true, ..end })
+}
+
+/// Asserts that the session knows of the deletion, and that it neither shows an end of the answer nor requests
+/// anything for the conversation.
+fn assert_deleted(here: &TestPage, requests: &[Effect]) {
+    assert_eq!((&here.state.place, here.state.phase()), (&Place::Deleted, Phase::Idle));
+    let last = here.state.transcript.entries().last().map(|last| last.status);
+    assert_eq!(last, Some(Streaming), "the end would be announced");
+    let is_request = |effect: &Effect| matches!(effect, Effect::Perform(..) | Effect::Stop(..));
+    assert!(!requests.iter().any(is_request), "{requests:?}");
+}
+
+#[test]
+fn a_deletion_is_recognized_by_the_end_of_the_turn_before_the_feed_reports_it() {
+    let mut here = following();
+    // Something has changed in the meantime, so that the session would load the conversation after the turn.
+    here.tell(Input::News(News::Missed));
+    let effects = here.events(vec![deleted_end()]).to_vec();
+    assert_deleted(&here, &effects);
+    let effects = here.tell(news(FeedKind::ConversationDeleted)).to_vec();
+    assert_deleted(&here, &effects);
+    assert!(effects.is_empty(), "the deletion is handled once: {effects:?}");
+}
+
+#[test]
+fn the_end_of_a_turn_is_ignored_after_the_feed_reported_the_deletion() {
+    let mut here = following();
+    let ticket = here.state.connection_ticket;
+    let effects = here.tell(news(FeedKind::ConversationDeleted)).to_vec();
+    assert_deleted(&here, &effects);
+    let end = Response::Events(vec![(Some("2".to_owned()), deleted_end())]);
+    let effects = here.tell(Input::Response(ticket, end)).to_vec();
+    assert_deleted(&here, &effects);
+    assert!(effects.is_empty(), "{effects:?}");
+}
+
+#[test]
+fn a_message_that_was_stored_before_the_deletion_does_not_return_to_the_field() {
+    let mut here = TestPage::open("Q1");
+    here.send("Q2");
+    here.answer(Response::Started(Ok(())));
+    here.events(vec![start(2, "Q2"), deleted_end()]);
+    assert_eq!((&here.state.place, here.state.draft.as_str()), (&Place::Deleted, ""));
+}

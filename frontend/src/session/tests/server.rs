@@ -254,6 +254,7 @@ impl Server {
                 model: None,
                 mode: tallybook_protocol::AnswerMode::React,
                 told: None,
+                conversation_deleted: false,
             }));
             self.feed.push(FeedKind::TurnEnded);
         }
@@ -261,10 +262,20 @@ impl Server {
     }
 
     pub(super) fn delete(&mut self) {
-        if self.exists && self.active.is_none() {
-            self.exists = false;
-            self.feed.push(FeedKind::ConversationDeleted);
+        if !self.exists {
+            return;
         }
+        if self.active.is_some() {
+            let reported = self.feed.len();
+            let _ = self.end(MessageStatus::Stopped);
+            // The feed no longer lists the conversation, so it does not report the end of the turn.
+            self.feed.truncate(reported);
+            if let Some(ChatEvent::MessageEnd(end)) = self.log.last_mut() {
+                end.conversation_deleted = true;
+            }
+        }
+        self.exists = false;
+        self.feed.push(FeedKind::ConversationDeleted);
     }
 
     fn snapshot(&self, id: i64) -> Option<ChatEvent> {

@@ -296,7 +296,7 @@ pub(crate) async fn resume_decided(
     };
     let Some(rows) = TurnRows::next_epoch(&message) else { return Ok(None) };
     let named = [&message.model, &row.model].into_iter().flatten().find_map(|name| context.models.find(name));
-    let model = named.unwrap_or_else(|| context.models.default_model());
+    let model = &named.unwrap_or_else(|| context.models.default_model());
     resume(
         context,
         permit,

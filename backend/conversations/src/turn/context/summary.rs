@@ -45,7 +45,7 @@ pub(crate) fn spawn_summary(
 ) {
     let memory = &context.memory;
     let named = memory.summary_model.as_deref().and_then(|name| context.models.find(name));
-    let writer = Arc::clone(named.unwrap_or(model));
+    let writer = named.unwrap_or_else(|| Arc::clone(model));
     if memory.max_chars == 0 || !writer.can_summarize() {
         return;
     }

@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages, models,
-    openai, search, shares, state::State, tool_calls, tool_history, tools, usage,
+    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages,
+    model_settings, models, openai, search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
 /// The API document.
@@ -71,7 +71,13 @@ pub(crate) struct Document {
 impl Document {
     fn new(has_accounts: bool) -> Self {
         let mut all = Documented::openapi();
-        for part in [openai::document(), accounts::document(), tool_history::document(), mcp::document()] {
+        for part in [
+            openai::document(),
+            accounts::document(),
+            model_settings::document(),
+            tool_history::document(),
+            mcp::document(),
+        ] {
             all.merge(part);
         }
         // Serializing cannot fail, because the document consists of strings and numbers.

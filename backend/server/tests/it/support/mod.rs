@@ -14,7 +14,7 @@ mod trap;
 
 use std::time::Duration;
 
-pub(crate) use app::{Provider, TestApp};
+pub(crate) use app::{Builder as AppBuilder, Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, FeedReader, end_of, names};
 pub(crate) use pool::Pool;

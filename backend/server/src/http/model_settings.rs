@@ -1,0 +1,196 @@
+//! HTTP handlers for models that admins add while the server runs: `/api/admin/models`.
+
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::{Method, header},
+    web,
+};
+use serde_json::{Map, Value};
+use tallybook_protocol::{
+    ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelFields, ModelTest, NewModel,
+};
+use tallybook_runtime_settings::SettingsError;
+use utoipa::OpenApi;
+
+use super::{
+    body::JsonBody,
+    caller::Admin,
+    error::ApiError,
+    methods::Endpoint,
+    shared_responses::{Conflict, Invalid, Unknown},
+    state::State,
+};
+
+/// Registers the routes under `/api`. A model cannot have the name of one of the fixed paths.
+pub(crate) fn api(app: &mut web::ServiceConfig) {
+    app.service(Endpoint::at("/admin/models").on(Method::GET, list).on(Method::POST, create))
+        .service(Endpoint::at("/admin/models/discover").on(Method::POST, discover))
+        .service(Endpoint::at("/admin/models/test").on(Method::POST, test_new))
+        .service(
+            Endpoint::at("/admin/models/{name}")
+                .on(Method::GET, find)
+                .on(Method::PATCH, update)
+                .on(Method::DELETE, delete),
+        )
+        .service(Endpoint::at("/admin/models/{name}/test").on(Method::POST, test));
+}
+
+/// Returns the API description of these routes.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(list, create, find, update, delete, test, test_new, discover))]
+    struct Documented;
+    Documented::openapi()
+}
+
+/// Lists the models with their settings.
+///
+/// Models of the settings file or the environment come first; they can only be changed there. No response contains an
+/// API key.
+#[utoipa::path(
+    get, path = "/api/admin/models", operation_id = "list_configured_models", tag = "Models",
+    security(("session" = [])), responses((status = 200, body = ConfiguredModels)),
+)]
+pub(crate) async fn list(state: State, _: Admin) -> Result<web::Json<ConfiguredModels>, ApiError> {
+    Ok(web::Json(state.settings.list_models().await?))
+}
+
+/// Adds a model.
+///
+/// It is available at once, and on the other servers of the database within two seconds. If only the demo model is
+/// configured, the first added model becomes the default.
+#[utoipa::path(
+    post, path = "/api/admin/models", operation_id = "add_model", tag = "Models", security(("session" = [])),
+    request_body = NewModel, responses((status = 201, body = ConfiguredModel), Conflict, Invalid),
+)]
+pub(crate) async fn create(
+    state: State,
+    Admin(caller): Admin,
+    body: JsonBody<Map<String, Value>>,
+) -> Result<HttpResponse, ApiError> {
+    let work = |settings: Settings| async move { settings.create_model(caller.user, body.0).await };
+    let model = state.run_settings(work).await?;
+    Ok(with_version(HttpResponse::Created(), &model))
+}
+
+/// Returns a model with its settings.
+#[utoipa::path(
+    get, path = "/api/admin/models/{name}", operation_id = "find_configured_model", tag = "Models",
+    security(("session" = [])), responses((status = 200, body = ConfiguredModel), Unknown),
+)]
+pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Result<HttpResponse, ApiError> {
+    let model = state.settings.find_model(&name).await?;
+    Ok(with_version(HttpResponse::Ok(), &model))
+}
+
+/// Changes an added model.
+///
+/// Each member replaces a setting, and null removes it. `api_key` can be set, too. With the header `If-Match`, nothing is
+/// changed if the model has another version. Running turns continue with the settings that they started with.
+#[utoipa::path(
+    patch, path = "/api/admin/models/{name}", operation_id = "update_model", tag = "Models",
+    security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
+    request_body = ModelFields,
+    responses(
+        (status = 200, body = ConfiguredModel), Unknown, Conflict, Invalid,
+        (status = 412, description = "Somebody else has changed the model."),
+    ),
+)]
+pub(crate) async fn update(
+    state: State,
+    Admin(caller): Admin,
+    request: HttpRequest,
+    name: web::Path<String>,
+    body: JsonBody<Map<String, Value>>,
+) -> Result<HttpResponse, ApiError> {
+    let version = expected_version(&request)?;
+    let work =
+        move |settings: Settings| async move { settings.update_model(caller.user, &name, body.0, version).await };
+    let model = state.run_settings(work).await?;
+    Ok(with_version(HttpResponse::Ok(), &model))
+}
+
+/// Removes an added model.
+///
+/// Turns that it answers continue. A conversation that chose it needs another model for its next message.
+#[utoipa::path(
+    delete, path = "/api/admin/models/{name}", operation_id = "remove_model", tag = "Models",
+    security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
+    responses(
+        (status = 204, description = "The model is removed."), Unknown, Conflict,
+        (status = 412, description = "Somebody else has changed the model."),
+    ),
+)]
+pub(crate) async fn delete(
+    state: State,
+    Admin(caller): Admin,
+    request: HttpRequest,
+    name: web::Path<String>,
+) -> Result<HttpResponse, ApiError> {
+    let version = expected_version(&request)?;
+    let work = move |settings: Settings| async move { settings.delete_model(caller.user, &name, version).await };
+    state.run_settings(work).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Asks a model a short question.
+///
+/// If the model fails, the response has `ok: false` and the reason. The test takes at most a minute.
+#[utoipa::path(
+    post, path = "/api/admin/models/{name}/test", operation_id = "test_model", tag = "Models",
+    security(("session" = [])), responses((status = 200, body = ModelTest), Unknown, Invalid),
+)]
+pub(crate) async fn test(state: State, _: Admin, name: web::Path<String>) -> Result<web::Json<ModelTest>, ApiError> {
+    Ok(web::Json(state.settings.test_model(&name).await?))
+}
+
+/// Asks a model a short question before it is added.
+#[utoipa::path(
+    post, path = "/api/admin/models/test", operation_id = "test_new_model", tag = "Models", security(("session" = [])),
+    request_body = NewModel, responses((status = 200, body = ModelTest), Invalid),
+)]
+pub(crate) async fn test_new(
+    state: State,
+    _: Admin,
+    body: JsonBody<Map<String, Value>>,
+) -> Result<web::Json<ModelTest>, ApiError> {
+    Ok(web::Json(state.settings.test_new_model(body.0).await?))
+}
+
+/// Lists the models that a provider offers.
+#[utoipa::path(
+    post, path = "/api/admin/models/discover", operation_id = "discover_models", tag = "Models",
+    security(("session" = [])), request_body = DiscoverModels,
+    responses(
+        (status = 200, body = DiscoveredModels), Invalid,
+        (status = 502, description = "The provider did not send a list. `detail` says why."),
+    ),
+)]
+pub(crate) async fn discover(
+    state: State,
+    _: Admin,
+    body: JsonBody<DiscoverModels>,
+) -> Result<web::Json<DiscoveredModels>, ApiError> {
+    Ok(web::Json(state.settings.discover_models(body.0).await?))
+}
+
+/// The service whose use cases the handlers run.
+type Settings = tallybook_runtime_settings::RuntimeSettings;
+
+/// Returns the version in the header `If-Match`; `None` if the request accepts every version.
+fn expected_version(request: &HttpRequest) -> Result<Option<i64>, ApiError> {
+    let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
+    let tag = value.to_str().unwrap_or_default().trim();
+    if tag == "*" {
+        return Ok(None);
+    }
+    // A tag of another form is not the tag of any version.
+    tag.trim_matches('"').parse().map(Some).map_err(|_| SettingsError::VersionChanged.into())
+}
+
+fn with_version(mut response: HttpResponseBuilder, model: &ConfiguredModel) -> HttpResponse {
+    if let Some(version) = model.version {
+        response.insert_header((header::ETAG, format!("\"{version}\"")));
+    }
+    response.json(model)
+}
