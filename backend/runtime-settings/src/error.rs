@@ -24,7 +24,7 @@ pub enum SettingsError {
     #[error("{0}")]
     Invalid(String),
     /// The entry was changed after the caller read it.
-    #[error("Somebody else has changed this model in the meantime. Read it again, then repeat your change.")]
+    #[error("Another admin has changed this model in the meantime. Read it again, then repeat your change.")]
     VersionChanged,
     /// The limit on added models is reached.
     #[error("There are {0} added models, which is the limit. Remove one first.")]

@@ -31,7 +31,7 @@ const MAX_KEY_FILE_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub struct Sealer(Source);
 
-/// Where the key comes from.
+/// Source of the key.
 #[derive(Debug)]
 enum Source {
     Key(Key),

@@ -93,7 +93,7 @@ pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Res
     request_body = ModelFields,
     responses(
         (status = 200, body = ConfiguredModel), Unknown, Conflict, Invalid,
-        (status = 412, description = "Somebody else has changed the model."),
+        (status = 412, description = "Another admin has changed the model."),
     ),
 )]
 pub(crate) async fn update(
@@ -118,7 +118,7 @@ pub(crate) async fn update(
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
     responses(
         (status = 204, description = "The model is removed."), Unknown, Conflict,
-        (status = 412, description = "Somebody else has changed the model."),
+        (status = 412, description = "Another admin has changed the model."),
     ),
 )]
 pub(crate) async fn delete(
