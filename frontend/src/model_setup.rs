@@ -14,7 +14,7 @@ use tallybook_protocol::{
 pub(crate) use self::{
     form::{Fault, Field, Form, MAX_NAME_CHARS, Provider},
     opened::{Connecting, Opened},
-    shell::{Dialog, PROBLEM_ID},
+    shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
 };
 use crate::api::ApiError;
 
@@ -101,6 +101,8 @@ pub(crate) enum Effect {
     Abort,
     /// Moves the focus to a field, or to the message above all fields.
     Focus(Option<Field>),
+    /// Scrolls to the result of the test.
+    ShowTest,
     /// The model with this name is stored: closes the dialog and updates the page.
     Done(String),
 }
@@ -180,9 +182,9 @@ impl Setup {
                 match tested {
                     Ok(test) => {
                         self.test = Some(test);
-                        Vec::new()
+                        vec![Effect::ShowTest]
                     }
-                    Err(error) => self.fail(None, Reason::Request(error)),
+                    Err(error) => self.refuse(error),
                 }
             }
             Input::Saved(ticket, saved) if self.awaits(ticket, Work::Saving) => self.saved(saved),
@@ -267,11 +269,13 @@ impl Setup {
                 self.offered = Some(found.items);
                 vec![Effect::Focus(Some(Field::Model))]
             }
-            Err(error) => {
-                let is_about_provider = matches!(&error, ApiError::Refused { code, .. } if code == "model-unreachable");
-                let field = is_about_provider.then(|| self.form.suspect());
-                self.fail(field, Reason::Request(error))
-            }
+            Err(error) => match &error {
+                ApiError::Refused { code, detail, .. } if code == "model-unreachable" => {
+                    let field = self.form.suspect(detail);
+                    self.fail(Some(field), Reason::Request(error))
+                }
+                _ => self.refuse(error),
+            },
         }
     }
 
@@ -319,11 +323,25 @@ impl Setup {
                 let name = stored.fields.name.clone();
                 vec![Effect::Load(self.begin(Work::Loading), name)]
             }
-            (ApiError::Refused { code, .. }, None) if code == "name-taken" => {
+            // Another model has the name, one that was added or one of the settings file.
+            (ApiError::Refused { code, .. }, None) if matches!(code.as_str(), "name-taken" | "set-in-file") => {
                 self.fail(Some(Field::Name), Reason::Request(error))
             }
-            _ => self.fail(None, Reason::Request(error)),
+            _ => self.refuse(error),
         }
+    }
+
+    /// Reports a refusal at the field that it is about. The sentence about a setting begins with its name.
+    fn refuse(&mut self, error: ApiError) -> Vec<Effect> {
+        let field = match &error {
+            ApiError::Refused { code, detail, .. } if code == "invalid-model" => {
+                detail.split_whitespace().next().and_then(Field::of_setting)
+            }
+            _ => None,
+        };
+        let is_new = self.stored.is_none();
+        let field = field.filter(|field| self.form.has(*field) && (is_new || *field != Field::Name));
+        self.fail(field, Reason::Request(error))
     }
 }
 

@@ -11,8 +11,8 @@ use crate::browser::{self, Response, Unreachable};
 /// Timeout of a request: for its headers, for the text of an error, and in `call_text` for the complete response.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
-/// The same timeout for requests during which the server waits for a model.
-const MODEL_LIMIT: Duration = Duration::from_secs(180);
+/// Timeout of a request during which the server waits for a model.
+const MODEL_LIMIT: Duration = Duration::from_mins(3);
 
 /// The error code of a request whose session has ended.
 const SIGNED_OUT: &str = "not-signed-in";

@@ -66,6 +66,9 @@ impl Combobox {
         effect(move || {
             choices.track();
             active.set(0);
+            if is_open.get_untracked() {
+                in_next_frame(move || browser::scroll_into_view(&box_id(id)));
+            }
         });
         let note = move || {
             let (count, of) = shown.with(|shown| (shown.options.len(), shown.count));
@@ -97,7 +100,7 @@ impl Combobox {
             }
         };
         view! {
-            <div class="combobox">
+            <div class="combobox" id=box_id(id)>
                 <input
                     type="text"
                     class="field"
@@ -144,6 +147,8 @@ impl Handle {
         self.query.set(String::new());
         self.active.set(0);
         self.is_open.set(true);
+        // The list may be below the visible part of a dialog.
+        in_next_frame(move || browser::scroll_into_view(&box_id(self.id)));
     }
 
     fn press(self, event: &KeyboardEvent) {
@@ -191,6 +196,10 @@ impl Handle {
             self.choose.run(value);
         }
     }
+}
+
+fn box_id(id: &str) -> String {
+    format!("{id}-box")
 }
 
 fn option_id(id: &str, at: usize) -> String {

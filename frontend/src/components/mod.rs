@@ -31,6 +31,7 @@ pub(crate) mod message;
 pub(crate) mod messages;
 pub(crate) mod model_dialog;
 mod model_fields;
+pub(crate) mod model_outcome;
 pub(crate) mod model_picker;
 pub(crate) mod nothing_here;
 pub(crate) mod outdated;

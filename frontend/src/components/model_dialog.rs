@@ -2,16 +2,15 @@
 //! fields are in `model_fields`; `model_setup` makes all decisions.
 
 use leptos::{ev::SubmitEvent, prelude::*};
-use tallybook_protocol::ModelTest;
 
 use crate::{
     components::{
-        icon::{Draw, Icon},
         model_fields::{connection_view, model_view},
+        model_outcome::{progress, test_view},
         sheet_top::sheet_top,
     },
     language::{Language, use_language},
-    model_setup::{Connecting, Dialog, Input, Opened, PROBLEM_ID, Provider, Work},
+    model_setup::{Connecting, Dialog, Input, OUTCOME_ID, Opened, PROBLEM_ID, Provider, Setup, Work},
     reactive::{effect, memo},
 };
 
@@ -66,8 +65,8 @@ pub(crate) fn ModelDialog(opened: Opened, connecting: Connecting) -> impl IntoVi
                 {problem_view(dialog, text)}
                 {if is_new { providers_view(dialog, provider, text) } else { provider_view(provider, text) }}
                 {rest}
-                <div role="status" class="model-outcome">
-                    {move || dialog.setup.with(|setup| setup.test().cloned()).map(|test| test_view(test, text))}
+                <div role="status" class="model-outcome" id=OUTCOME_ID>
+                    {move || dialog.setup.with(|setup| setup.test().cloned()).map(|result| test_view(result, text))}
                 </div>
                 {move || is_begun.get().then(|| buttons(dialog, is_new, text))}
             </form>
@@ -136,37 +135,9 @@ fn provider_view(provider: Memo<Option<Provider>>, text: Language) -> AnyView {
     .into_any()
 }
 
-/// The result of a test.
-pub(crate) fn test_view(test: ModelTest, text: Language) -> AnyView {
-    let seconds = text.test_seconds(test.ms);
-    if !test.ok {
-        let reason = test.error.unwrap_or_default();
-        return view! {
-            <div class="failure" data-testid="model-test" data-ok="false">
-                {text.model_test_failed()}
-                <p class="failure-detail" lang="en">{reason}</p>
-            </div>
-        }
-        .into_any();
-    }
-    view! {
-        <div class="model-test" data-testid="model-test" data-ok="true">
-            <p class="model-test-head">
-                <Draw icon=Icon::Check />
-                <b>{text.model_test_passed()}</b>
-                " "
-                <span>{seconds}</span>
-            </p>
-            <p class="model-test-answer" dir="auto">{test.text}</p>
-            <p class="model-test-facts">{text.test_facts(test.tools, test.vision)}</p>
-        </div>
-    }
-    .into_any()
-}
-
 /// The buttons at the end. While a request is under way, the first one cancels it.
 fn buttons(dialog: Dialog, is_new: bool, text: Language) -> AnyView {
-    let work = memo(move |_| dialog.setup.with(|setup| setup.work()).filter(|work| *work != Work::Finding));
+    let work = memo(move |_| dialog.setup.with(Setup::work).filter(|work| *work != Work::Finding));
     let save = if is_new { text.model_connect() } else { text.save() };
     view! {
         <div class="model-buttons">
@@ -193,18 +164,4 @@ fn buttons(dialog: Dialog, is_new: bool, text: Language) -> AnyView {
         </div>
     }
     .into_any()
-}
-
-/// The words for a request that is under way.
-pub(crate) fn progress(work: Memo<Option<Work>>, is_new: bool, text: Language) -> AnyView {
-    let words = move || {
-        work.get().map(|work| {
-            view! {
-                <span class="spinner" aria-hidden="true"></span>
-                {text.model_work(work, is_new)}
-            }
-        })
-    };
-    // The element exists from the start, so that a screen reader announces its changes.
-    view! { <span class="model-work" role="status">{words}</span> }.into_any()
 }

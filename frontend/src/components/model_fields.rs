@@ -8,17 +8,17 @@ use crate::{
         combobox::Combobox,
         commands::is_composing,
         listbox::{Choice, Listbox},
-        model_dialog::progress,
+        model_outcome::progress,
     },
     language::Language,
-    model_setup::{Dialog, Field, Input, MAX_NAME_CHARS, Provider, Work},
+    model_setup::{Dialog, Field, Input, MAX_NAME_CHARS, Provider, Setup, Work},
     reactive::{effect, memo},
 };
 
 /// The address, the key, and the button that asks the provider for its models.
 pub(crate) fn connection_view(dialog: Dialog, provider: Provider, text: Language) -> AnyView {
     let has_address = untrack(|| dialog.setup.with(|setup| setup.form().has_address()));
-    let finding = memo(move |_| dialog.setup.with(|setup| setup.work()).filter(|work| *work == Work::Finding));
+    let finding = memo(move |_| dialog.setup.with(Setup::work).filter(|work| *work == Work::Finding));
     view! {
         <fieldset class="model-part">
             <legend>{text.model_connection()}</legend>

@@ -130,6 +130,24 @@ impl Field {
         }
     }
 
+    /// Returns the field of a setting.
+    pub(super) fn of_setting(name: &str) -> Option<Self> {
+        match name {
+            "base_url" => Some(Self::Address),
+            "api_key" => Some(Self::Key),
+            "model" => Some(Self::Model),
+            "name" => Some(Self::Name),
+            "context_tokens" => Some(Self::ContextTokens),
+            "max_tokens" => Some(Self::MaxTokens),
+            "tool_mode" => Some(Self::ToolMode),
+            "vision" => Some(Self::Vision),
+            "input_price" => Some(Self::InputPrice),
+            "output_price" => Some(Self::OutputPrice),
+            "temperature" => Some(Self::Temperature),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if the field is under "More settings".
     pub(crate) const fn is_further(self) -> bool {
         !matches!(self, Self::Address | Self::Key | Self::Model | Self::Name)
@@ -221,6 +239,15 @@ impl Form {
         self.has_address || self.provider.is_some_and(|provider| provider.address().is_some())
     }
 
+    /// Returns `true` if the dialog has this field.
+    pub(super) fn has(&self, field: Field) -> bool {
+        match field {
+            Field::Address => self.has_address(),
+            Field::Key => self.provider.is_some_and(Provider::takes_key),
+            _ => true,
+        }
+    }
+
     pub(super) fn write(&mut self, field: Field, text: String) {
         self.texts.insert(field, text);
         self.typed.insert(field);
@@ -296,9 +323,13 @@ impl Form {
         DiscoverModels { provider, base_url: self.address(), api_key: self.key() }
     }
 
-    /// Returns the field that is most likely wrong if the provider refuses a request.
-    pub(super) fn suspect(&self) -> Field {
-        if self.has_address() { Field::Address } else { Field::Key }
+    /// Returns the field that is most likely wrong if a request to the provider fails for this reason.
+    pub(super) fn suspect(&self, reason: &str) -> Field {
+        if self.has_address() && !(self.has(Field::Key) && reason.contains("API key")) {
+            Field::Address
+        } else {
+            Field::Key
+        }
     }
 
     /// Returns the settings, or the first field with a fault. Settings without a field are those of `base`.

@@ -20,9 +20,16 @@ pub(crate) struct Connecting {
 }
 
 impl Connecting {
-    /// Creates the state with a closed dialog.
-    pub(crate) fn new(is_allowed: bool) -> Self {
-        Self { is_allowed, opened: RwSignal::new(None), outcome: RwSignal::new(None), changed: RwSignal::new(None) }
+    /// Creates the state with a closed dialog, and provides it to the page.
+    pub(crate) fn provide(is_allowed: bool) -> Self {
+        let connecting = Self {
+            is_allowed,
+            opened: RwSignal::new(None),
+            outcome: RwSignal::new(None),
+            changed: RwSignal::new(None),
+        };
+        provide_context(connecting);
+        connecting
     }
 
     /// Opens the dialog.

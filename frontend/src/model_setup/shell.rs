@@ -12,6 +12,9 @@ use crate::{
 /// ID of the message about a problem that concerns no single field.
 pub(crate) const PROBLEM_ID: &str = "model-problem";
 
+/// ID of the element with the result of a test.
+pub(crate) const OUTCOME_ID: &str = "model-outcome";
+
 /// The dialog on the page. Its signals belong to the component that created it, and its request ends with that
 /// component.
 #[derive(Clone, Copy)]
@@ -74,6 +77,7 @@ impl Dialog {
             Effect::Focus(field) => in_next_frame(move || {
                 browser::focus(field.map_or(PROBLEM_ID, Field::id));
             }),
+            Effect::ShowTest => in_next_frame(|| browser::scroll_into_view(OUTCOME_ID)),
             Effect::Done(name) => self.done(name),
         }
     }

@@ -12,6 +12,10 @@ fn refused(status: u16, code: &str) -> ApiError {
     ApiError::Refused { status, code: code.to_owned(), detail: "It said no.".to_owned() }
 }
 
+fn invalid(detail: &str) -> ApiError {
+    ApiError::Refused { status: 422, code: "invalid-model".to_owned(), detail: detail.to_owned() }
+}
+
 fn write(setup: &mut Setup, field: Field, text: &str) {
     assert!(setup.take(Input::Write(field, text.to_owned())).is_empty());
 }
@@ -149,6 +153,14 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
     assert_eq!(setup.work(), None);
     let ticket = begin_finding(&mut setup);
     focuses(&mut setup, Input::Found(ticket, Err(ApiError::Unreachable)), None);
+    let mut setup = with_key(Provider::Compatible);
+    write(&mut setup, Field::Address, "http://127.0.0.1:8000/v1");
+    for (reason, field) in [("The server rejected the API key.", Field::Key), ("It cannot be reached.", Field::Address)]
+    {
+        let ticket = begin_finding(&mut setup);
+        let error = ApiError::Refused { status: 502, code: "model-unreachable".to_owned(), detail: reason.to_owned() };
+        focuses(&mut setup, Input::Found(ticket, Err(error)), Some(field));
+    }
 }
 
 #[test]
@@ -189,7 +201,7 @@ fn a_test_counts_until_the_settings_change() {
     let ticket = begin_testing(&mut setup);
     let passed =
         ModelTest { ok: true, text: "Hello".to_owned(), ms: 900, error: None, tools: ToolOffer::Native, vision: false };
-    assert!(setup.take(Input::Tested(ticket, Ok(passed.clone()))).is_empty());
+    assert!(setup.take(Input::Tested(ticket, Ok(passed.clone()))) == [Effect::ShowTest]);
     write(&mut setup, Field::Name, "Other");
     assert_eq!(setup.test(), Some(&passed));
     write(&mut setup, Field::Model, "gpt-2");
@@ -233,7 +245,10 @@ fn a_taken_name_is_reported_at_the_name_and_others_above_the_fields() {
     write(&mut setup, Field::Name, "GPT");
     for (error, field) in [
         (refused(409, "name-taken"), Some(Field::Name)),
+        (refused(409, "set-in-file"), Some(Field::Name)),
         (refused(422, "invalid-model"), None),
+        (invalid("max_tokens must be a number from 1 to 10."), Some(Field::MaxTokens)),
+        (invalid("base_url is wrong."), None),
         (refused(422, "no-secret-key"), None),
         (ApiError::Unreachable, None),
     ] {

@@ -32,6 +32,7 @@ use crate::{
     language::use_language,
     model_setup::Connecting,
     models::Models,
+    offer::Offer,
     outbox::Outbox,
     pages::{
         drawer::{Drawer, lies_over_page},
@@ -70,10 +71,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let Start { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed } =
         start;
     let tools = Tools::new(offer.tools.len() + offer.more);
-    provide_context(tools);
-    provide_context(offer);
-    provide_context(Person(person));
-    provide_context(Switches::new());
+    provide_contexts(tools, offer, Person(person));
     let later_files = Later::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -86,8 +84,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, new_chat_models, feed);
     provide_context(models);
-    let connecting = Connecting::new(is_admin);
-    provide_context(connecting);
+    let connecting = Connecting::provide(is_admin);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
     let outbox = Outbox::new(feed);
@@ -175,15 +172,20 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     />
                 </main>
             </div>
-            {in_turn(move || notes(list))}
-            {later(move || connecting.opened.get().map(|opened| Other::ModelDialog { opened, connecting }))}
-            // The element exists before its content, so that screen readers announce it.
-            <p class="visually-hidden" role="status" data-testid="model-status">{move || connecting.outcome.get()}</p>
+            {in_turn(move || notes(list, connecting))}
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}
         }
         .into_any()
     })
+}
+
+/// Provides what parts of the page use without receiving it from the page.
+fn provide_contexts(tools: Tools, offer: Offer, person: Person) {
+    provide_context(tools);
+    provide_context(offer);
+    provide_context(person);
+    provide_context(Switches::new());
 }
 
 /// Renders the notice that an admin changed the user's account, if one did.
@@ -273,8 +275,8 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
     .into_any()
 }
 
-/// Renders the notes about recent actions, with their Undo buttons.
-fn notes(list: ConversationList) -> AnyView {
+/// Renders the notes about recent actions, with their Undo buttons, and the dialog that connects a model.
+fn notes(list: ConversationList, connecting: Connecting) -> AnyView {
     let has_batches = memo(move |_| !list.batches().is_empty());
     view! {
         <div class="undo-notes">
@@ -282,6 +284,8 @@ fn notes(list: ConversationList) -> AnyView {
             <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
             {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
         </div>
+        <p class="visually-hidden" role="status" data-testid="model-status">{move || connecting.outcome.get()}</p>
+        {later(move || connecting.opened.get().map(|opened| Other::ModelDialog { opened, connecting }))}
     }
     .into_any()
 }

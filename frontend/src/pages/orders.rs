@@ -1,7 +1,7 @@
 //! Command handlers of the command palette.
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::Role;
+use tallybook_protocol::{Role, UserRole};
 use uuid::Uuid;
 
 use super::drawer::{Drawer, is_narrow};
@@ -53,7 +53,7 @@ impl Orders {
                 },
                 theme: preferences.theme,
                 language: preferences.language,
-                is_admin: self.connecting.is_allowed,
+                role: if self.connecting.is_allowed { UserRole::Admin } else { UserRole::User },
             }
         })
     }

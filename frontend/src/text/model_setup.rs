@@ -42,10 +42,10 @@ texts! {
 
     // The model.
     model_section: "Model", "モデル";
-    model_id: "Model", "モデル";
+    model_id: "The provider's name of the model", "提供元でのモデル名";
     model_id_hint:
-        "Press “Find models” to choose from a list, or enter the provider's name of the model.",
-        "「モデルを探す」を押して一覧から選ぶか、提供元でのモデル名を入力してください。";
+        "Press “Find models” to choose from a list, or enter the name.",
+        "「モデルを探す」を押して一覧から選ぶか、名前を入力してください。";
     model_id_hint_found: "Type to search, or enter another name.", "入力して絞り込めます。一覧にない名前も入力できます。";
     models_none_found:
         "The server lists no models. Enter the name of the model.",
@@ -122,6 +122,22 @@ impl Language {
                 let words = match code.as_str() {
                     "model-unreachable" => "提供元からモデルの一覧を取得できませんでした。",
                     "invalid-model" => "この設定は使えません。",
+                    "name-taken" => {
+                        return ("この表示名はすでに使われています。別の表示名にしてください。".to_owned(), None);
+                    }
+                    "no-such-model" => {
+                        return ("このモデルは見つかりません。すでに削除された可能性があります。".to_owned(), None);
+                    }
+                    "set-in-file" if field.is_some() => {
+                        return (
+                            "この名前は設定ファイルのモデルに使われています。別の表示名にしてください。".to_owned(),
+                            None,
+                        );
+                    }
+                    "set-in-file" => return (self.models_in_file().to_owned(), None),
+                    "no-secret-key" => {
+                        "APIキーを保存できません。サーバーの設定SECRET_KEYを指定して、再起動してください。"
+                    }
                     _ => return (error.message(self), None),
                 };
                 (words.to_owned(), Some(detail.clone()))

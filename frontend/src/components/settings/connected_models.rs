@@ -5,7 +5,7 @@ use tallybook_protocol::{ConfiguredModel, ModelTest, SettingsOrigin};
 
 use super::{deed::Deed, list::List, section::section};
 use crate::{
-    api::models as api, browser, components::model_dialog::test_view, in_turn::in_next_frame, language::Language,
+    api::models as api, browser, components::model_outcome::test_view, in_turn::in_next_frame, language::Language,
     model_setup::Connecting, models::Models, reactive::effect, session::Loading, task::spawn,
 };
 
@@ -70,18 +70,17 @@ fn edit_id(name: &str) -> String {
 }
 
 fn row(model: ConfiguredModel, connecting: Connecting, remove: Callback<String>, text: Language) -> AnyView {
-    let name = model.fields.name.clone();
-    let provider = model.fields.provider.clone();
+    let (name, provider) = (model.fields.name.clone(), model.fields.provider.clone());
     let about = model.fields.model.clone().filter(|id| *id != name);
     let about = about.map_or(provider.clone(), |id| format!("{provider} · {id}"));
-    let origin = text.model_origin(model.origin);
-    let problem = model.problem.clone();
-    let test = Test::new();
+    let (origin, problem) = (text.model_origin(model.origin), model.problem.clone());
+    let is_default = model.is_default;
+    let trial = Trial::new();
     let is_asking = RwSignal::new(false);
     let removal = NodeRef::<html::Button>::new();
     let buttons = (model.origin == SettingsOrigin::Page).then(|| {
         let (edit_label, remove_label) = (text.edit_model(&name), format!("{}: {name}", text.model_remove()));
-        let stored = model.clone();
+        let stored = Box::new(model);
         view! {
             <button
                 type="button"
@@ -90,7 +89,7 @@ fn row(model: ConfiguredModel, connecting: Connecting, remove: Callback<String>,
                 data-testid="edit-model"
                 aria-label=edit_label
                 aria-haspopup="dialog"
-                on:click=move |_| connecting.open(Some(Box::new(stored.clone())))
+                on:click=move |_| connecting.open(Some(stored.clone()))
             >
                 {text.edit()}
             </button>
@@ -115,13 +114,13 @@ fn row(model: ConfiguredModel, connecting: Connecting, remove: Callback<String>,
             <span class="setting-item">
                 <span>
                     <b dir="auto">{name.clone()}</b>
-                    {model.is_default.then(|| view! { " "<span class="setting-badge">{text.model_default()}</span> })}
+                    {is_default.then(|| view! { " "<span class="setting-badge">{text.model_default()}</span> })}
                 </span>
                 <span class="setting-note">{about}" · "{origin}</span>
                 {problem.map(|problem| view! { <span class="model-fault" lang="en">{problem}</span> })}
             </span>
-            <span class="setting-buttons">{test.button(name, text)}{buttons}</span>
-            {test.outcome(text)}
+            <span class="setting-buttons">{trial.button(name, text)}{buttons}</span>
+            {trial.outcome(text)}
             {confirm}
         </li>
     }
@@ -177,18 +176,18 @@ fn confirmation(
 
 /// The test of a stored model.
 #[derive(Clone, Copy)]
-struct Test {
+struct Trial {
     loading: RwSignal<Loading>,
     result: RwSignal<Option<ModelTest>>,
     task: StoredValue<Option<futures_util::future::AbortHandle>>,
 }
 
-impl Test {
+impl Trial {
     fn new() -> Self {
-        let test =
+        let trial =
             Self { loading: RwSignal::new(Loading::Idle), result: RwSignal::new(None), task: StoredValue::new(None) };
-        on_cleanup(move || test.abort());
-        test
+        on_cleanup(move || trial.abort());
+        trial
     }
 
     fn abort(self) {
