@@ -79,7 +79,7 @@ fn demo_notice() -> AnyView {
                 data-testid="connect-model"
                 aria-haspopup="dialog"
                 disabled=!browser::IS_HERE
-                on:click=move |_| connecting.open(None)
+                on:click=move |_| connecting.open()
             >
                 {text.connect_model()}
             </button>

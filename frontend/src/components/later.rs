@@ -104,7 +104,9 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
         Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
-        Other::ModelDialog { opened, connecting } => view! { <ModelDialog opened connecting /> }.into_any(),
+        Other::ModelDialog { opened, connecting } => {
+            view! { <ModelDialog stored=serde_json::from_str(&opened).ok() connecting /> }.into_any()
+        }
         Other::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
         Other::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()

@@ -2,6 +2,7 @@
 //! fields are in `model_fields`; `model_setup` makes all decisions.
 
 use leptos::{ev::SubmitEvent, prelude::*};
+use tallybook_protocol::ConfiguredModel;
 
 use crate::{
     components::{
@@ -10,17 +11,17 @@ use crate::{
         sheet_top::sheet_top,
     },
     language::{Language, use_language},
-    model_setup::{Connecting, Dialog, Input, OUTCOME_ID, Opened, PROBLEM_ID, Provider, Setup, Work},
+    model_setup::{Connecting, Dialog, Input, OUTCOME_ID, PROBLEM_ID, Provider, Setup, Work},
     reactive::{effect, memo},
 };
 
 /// The dialog, which is opened when it is mounted.
 #[component]
-pub(crate) fn ModelDialog(opened: Opened, connecting: Connecting) -> impl IntoView {
+pub(crate) fn ModelDialog(stored: Option<ConfiguredModel>, connecting: Connecting) -> impl IntoView {
     let text = use_language();
-    let stored = opened.as_ref().map(|stored| stored.fields.name.clone());
-    let is_new = stored.is_none();
-    let dialog = Dialog::new(opened, connecting, text);
+    let name = stored.as_ref().map(|stored| stored.fields.name.clone());
+    let is_new = name.is_none();
+    let dialog = Dialog::new(stored, connecting, text);
     let element = dialog.element;
     effect(move || {
         if let Some(dialog) = element.get() {
@@ -50,7 +51,7 @@ pub(crate) fn ModelDialog(opened: Opened, connecting: Connecting) -> impl IntoVi
         >
             {sheet_top(
                 "model-dialog-title",
-                stored.map_or_else(|| text.connect_model().to_owned(), |name| text.edit_model(&name)),
+                name.map_or_else(|| text.connect_model().to_owned(), |name| text.edit_model(&name)),
                 text.model_close(),
             )}
             <form

@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 use tallybook_protocol::ConfiguredModel;
 
-/// The model that the dialog shows: a stored one, or `None` for a new one.
-pub(crate) type Opened = Option<Box<ConfiguredModel>>;
+/// The model that the dialog shows: a stored one as JSON, or an empty text for a new one. The main module of the page
+/// then needs no code for the type of stored models.
+pub(crate) type Opened = String;
 
 /// The dialog, and its last result. Provided as a context by the page.
 #[derive(Clone, Copy)]
@@ -32,9 +33,14 @@ impl Connecting {
         connecting
     }
 
-    /// Opens the dialog.
-    pub(crate) fn open(self, stored: Opened) {
-        self.opened.set(Some(stored));
+    /// Opens the dialog for a new model.
+    pub(crate) fn open(self) {
+        self.opened.set(Some(Opened::new()));
+    }
+
+    /// Opens the dialog for a stored model.
+    pub(crate) fn edit(self, stored: &ConfiguredModel) {
+        self.opened.set(serde_json::to_string(stored).ok());
     }
 
     /// Reports a change of a model to the user and to the lists of models.

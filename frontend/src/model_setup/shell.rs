@@ -2,8 +2,9 @@
 
 use futures_util::future::AbortHandle;
 use leptos::{html, prelude::*, task::spawn_local};
+use tallybook_protocol::ConfiguredModel;
 
-use super::{Connecting, Effect, Field, Input, Opened, Setup};
+use super::{Connecting, Effect, Field, Input, Setup};
 use crate::{
     api::models as api, browser, components::typing::focus_composer, in_turn::in_next_frame, language::Language,
     models::Models, task::spawn,
@@ -29,9 +30,9 @@ pub(crate) struct Dialog {
 
 impl Dialog {
     /// Creates the dialog for a new model, or for a stored one.
-    pub(crate) fn new(opened: Opened, connecting: Connecting, text: Language) -> Self {
+    pub(crate) fn new(stored: Option<ConfiguredModel>, connecting: Connecting, text: Language) -> Self {
         let dialog = Self {
-            setup: RwSignal::new(Setup::new(opened.map(|stored| *stored))),
+            setup: RwSignal::new(Setup::new(stored)),
             element: NodeRef::new(),
             connecting,
             models: expect_context(),

@@ -109,7 +109,7 @@ impl Orders {
             Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
             Order::Tools => browser::press(tools_button::BUTTON_ID),
             Order::Settings => self.navigation.go(Address::Settings),
-            Order::ConnectModel => self.connecting.open(None),
+            Order::ConnectModel => self.connecting.open(),
             Order::Theme(theme) => choose_theme(theme),
             Order::Language(language) => choose_language(language),
             Order::Help => help::toggle(self.sheet),

@@ -55,7 +55,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
                 id=CONNECT_ID
                 data-testid="connect-model"
                 aria-haspopup="dialog"
-                on:click=move |_| connecting.open(None)
+                on:click=move |_| connecting.open()
             >
                 {text.connect_model()}
             </button>
@@ -80,7 +80,7 @@ fn row(model: ConfiguredModel, connecting: Connecting, remove: Callback<String>,
     let removal = NodeRef::<html::Button>::new();
     let buttons = (model.origin == SettingsOrigin::Page).then(|| {
         let (edit_label, remove_label) = (text.edit_model(&name), format!("{}: {name}", text.model_remove()));
-        let stored = Box::new(model);
+        let stored = model;
         view! {
             <button
                 type="button"
@@ -89,7 +89,7 @@ fn row(model: ConfiguredModel, connecting: Connecting, remove: Callback<String>,
                 data-testid="edit-model"
                 aria-label=edit_label
                 aria-haspopup="dialog"
-                on:click=move |_| connecting.open(Some(stored.clone()))
+                on:click=move |_| connecting.edit(&stored)
             >
                 {text.edit()}
             </button>
