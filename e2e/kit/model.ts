@@ -44,10 +44,28 @@ export function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-export async function startModel(): Promise<ScriptedModel> {
+/** Settings of a model server. */
+export interface ModelServerOptions {
+  /** The only API key that the server accepts. Any key if undefined. */
+  key?: string;
+  /** The models that the server lists. */
+  offers?: object[];
+}
+
+export async function startModel({ key, offers = [] }: ModelServerOptions = {}): Promise<ScriptedModel> {
   const answers: Pieces[] = [];
   let last = "";
   const server = createServer((request, response) => {
+    if (key !== undefined && request.headers.authorization !== `Bearer ${key}`) {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "Incorrect API key provided." } }));
+      return;
+    }
+    if (request.method === "GET") {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ object: "list", data: offers }));
+      return;
+    }
     // A test that ends closes connections in the middle of an answer, which is not an error.
     respond(request, response, (body) => {
       last = body;

@@ -5,6 +5,7 @@ pub(crate) mod account;
 mod conversations;
 mod error;
 mod files;
+pub(crate) mod models;
 mod request;
 mod streams;
 mod tools;
@@ -18,6 +19,7 @@ pub(crate) use self::{
     },
     error::ApiError,
     files::{file_text, upload_file},
+    models::list_models,
     streams::{EventStream, feed},
     tools::{accept_tool, disable_tools, disabled_tools, list_approvals, list_tools, revoke_approval},
     turns::{continue_turn, decide, explain, find_tool_call, join, playback, regenerate, send_message, stop},

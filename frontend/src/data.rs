@@ -42,6 +42,9 @@ pub trait PageData: Send + Sync {
     /// Returns the name that the user signed in with; `None` if the server needs no sign-in.
     fn person(&self) -> Option<String>;
 
+    /// Returns `true` if the user is an admin, or the owner of a server without accounts.
+    fn is_admin(&self) -> bool;
+
     /// Returns `true` if another user changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;
 

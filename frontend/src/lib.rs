@@ -29,6 +29,7 @@ pub mod json;
 mod keys;
 mod language;
 mod message;
+mod model_setup;
 mod models;
 mod notification;
 mod offer;

@@ -15,17 +15,25 @@ use crate::{
 /// The state of the models of this page. Its signals belong to the component that created it.
 #[derive(Clone, Copy)]
 pub(crate) struct Models {
-    catalog: StoredValue<Vec<CatalogModel>>,
+    held: StoredValue<Held>,
+    /// Changes with the catalog. A signal of the catalog itself would add much code.
+    changed: RwSignal<bool>,
     /// A conversation or the new chat, and the model that was chosen there. If none was chosen, a conversation has
     /// the server's default, and a new chat has the model for new chats.
     chosen: RwSignal<(Option<Uuid>, Option<String>)>,
     /// The models that the user chose for new chats.
     new_chat: RwSignal<NewChatModels>,
-    /// Number of choices that the user has made on this page.
-    choices: StoredValue<u64>,
     /// The reason why the last choice could not be stored, for the user.
     pub(crate) notice: RwSignal<Option<String>>,
     text: Language,
+}
+
+/// The data that is not a signal.
+struct Held {
+    /// The models, the default first.
+    catalog: Vec<CatalogModel>,
+    /// Number of choices that the user has made on this page.
+    choices: u64,
 }
 
 impl Models {
@@ -38,10 +46,10 @@ impl Models {
         feed: Feed,
     ) -> Self {
         let models = Self {
-            catalog: StoredValue::new(list.items),
+            held: StoredValue::new(Held { catalog: list.items, choices: 0 }),
+            changed: RwSignal::new(false),
             chosen: RwSignal::new(opened),
             new_chat: RwSignal::new(new_chat),
-            choices: StoredValue::new(0),
             notice: RwSignal::new(None),
             text: use_language(),
         };
@@ -56,35 +64,64 @@ impl Models {
         models
     }
 
-    /// Returns all models, the default first.
+    /// Returns all models, the default first. Untracked.
     pub(crate) fn all(self) -> Vec<CatalogModel> {
-        self.catalog.get_value()
+        self.read(<[_]>::to_vec)
     }
 
-    /// Returns `true` if there is more than one model.
+    fn read<T>(self, read: impl FnOnce(&[CatalogModel]) -> T) -> T {
+        self.held.with_value(|held| read(&held.catalog))
+    }
+
+    fn read_tracked<T>(self, read: impl FnOnce(&[CatalogModel]) -> T) -> T {
+        self.track();
+        self.read(read)
+    }
+
+    /// Tracks the list of models, which an admin can change.
+    pub(crate) fn track(self) {
+        self.changed.track();
+    }
+
+    /// Loads the list of models again. If that fails, the page keeps the list that it has.
+    pub(crate) async fn reload(self) {
+        if let Ok(list) = api::list_models().await
+            && self.held.try_with_value(|held| held.catalog != list.items) == Some(true)
+        {
+            self.held.update_value(|held| held.catalog = list.items);
+            self.changed.update(|changed| *changed = !*changed);
+        }
+    }
+
+    /// Returns `true` if the built-in demo model is the default. Tracked.
+    pub(crate) fn is_demo_default(self) -> bool {
+        self.read_tracked(|catalog| catalog.iter().any(|model| model.is_default && model.provider == "demo"))
+    }
+
+    /// Returns `true` if there is more than one model. Tracked.
     pub(crate) fn is_choice(self) -> bool {
-        self.catalog.with_value(|catalog| catalog.len() > 1)
+        self.read_tracked(|catalog| catalog.len() > 1)
     }
 
-    /// Returns `true` if the built-in demo model is the only one. It only does arithmetic, and makes no plans.
+    /// Returns `true` if the built-in demo model is the only one. It only does arithmetic, and makes no plans. Tracked.
     pub(crate) fn is_demo(self) -> bool {
-        self.catalog.with_value(|catalog| catalog.iter().all(|model| model.provider == "demo"))
+        self.read_tracked(|catalog| catalog.iter().all(|model| model.provider == "demo"))
     }
 
     /// Returns `false` if it is known that a model reads no images.
     pub(crate) fn may_read_images(self, name: &str) -> bool {
         let reads_none = |model: &CatalogModel| !model.vision && model.quirks.iter().any(|quirk| quirk == "no_images");
-        !self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
+        !self.read(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
     }
 
     /// Returns the name of a model that reads images.
     pub(crate) fn that_reads_images(self) -> Option<String> {
-        self.catalog.with_value(|catalog| catalog.iter().find(|model| model.vision).map(|model| model.name.clone()))
+        self.read(|catalog| catalog.iter().find(|model| model.vision).map(|model| model.name.clone()))
     }
 
     /// Returns the name of the default model.
     pub(crate) fn default_name(self) -> String {
-        self.catalog.with_value(|catalog| {
+        self.read(|catalog| {
             let default = catalog.iter().find(|model| model.is_default);
             default.map(|model| model.name.clone()).unwrap_or_default()
         })
@@ -98,7 +135,7 @@ impl Models {
 
     /// Returns the model that new chats start with, if the user set or chose one that still exists.
     fn first(self) -> Option<String> {
-        let has = |name: &str| self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name));
+        let has = |name: &str| self.read_tracked(|catalog| catalog.iter().any(|model| model.name == name));
         self.new_chat.with(|models| models.find(has).map(str::to_owned))
     }
 
@@ -140,13 +177,16 @@ impl Models {
         let model = Some(name).filter(|name| conversation.is_none() || *name != self.default_name());
         self.notice.set(None);
         self.learn(conversation, model.clone());
-        let number = self.choices.get_value() + 1;
-        self.choices.set_value(number);
+        let number = self.held.with_value(|held| held.choices) + 1;
+        self.held.update_value(|held| held.choices = number);
         let Some(uuid) = conversation else { return };
         spawn_local(async move {
             let Err(error) = api::choose_model(uuid, model.clone()).await else { return };
             let seen = self.chosen.try_with_untracked(|(shown, now)| (*shown == conversation, *now == model));
-            let Some((true, is_still)) = seen.filter(|_| self.choices.try_get_value() == Some(number)) else { return };
+            let Some((true, is_still)) = seen.filter(|_| self.held.try_with_value(|held| held.choices) == Some(number))
+            else {
+                return;
+            };
             // An event of the feed may have changed the model in the meantime.
             if is_still {
                 self.learn(conversation, before);

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use tallybook_protocol::UserRole;
 use uuid::Uuid;
 
 use crate::{language::Language, preferences::Theme};
@@ -31,6 +32,7 @@ pub(crate) enum Order {
     ToggleSidebar,
     Tools,
     Settings,
+    ConnectModel,
     Theme(Theme),
     Language(Language),
     Help,
@@ -86,11 +88,13 @@ pub(crate) struct Situation {
     pub(crate) shown: Shown,
     pub(crate) theme: Theme,
     pub(crate) language: Language,
+    /// The user's role. Only admins can connect models.
+    pub(crate) role: UserRole,
 }
 
 /// Returns the available commands.
 pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
-    let &Situation { open, is_busy, has_answer, has_conversations, shown, theme, language } = situation;
+    let &Situation { open, is_busy, has_answer, has_conversations, shown, theme, language, role } = situation;
     let mut orders = Vec::new();
     orders.extend(is_busy.then_some(Order::Stop));
     orders.extend((has_answer && !is_busy).then_some(Order::CopyAnswer));
@@ -105,6 +109,7 @@ pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
     orders.push(Order::Search);
     orders.extend(has_conversations.then_some(Order::Select));
     orders.extend((shown == Shown::Chat).then_some(Order::Tools));
+    orders.extend((role == UserRole::Admin).then_some(Order::ConnectModel));
     orders.extend([Order::OpenArchive, Order::ToggleSidebar]);
     orders.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(Order::Theme));
     orders.extend(Language::ALL.into_iter().filter(|other| *other != language).map(Order::Language));

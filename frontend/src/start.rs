@@ -37,6 +37,8 @@ pub(crate) struct Start {
     pub(crate) offer: Offer,
     /// The name that the user signed in with; `None` if the server needs no sign-in.
     pub(crate) person: Option<String>,
+    /// `true` if the user is an admin, who may connect models.
+    pub(crate) is_admin: bool,
     /// `true` if another user changed the user's account and the user has not acknowledged it.
     pub(crate) is_account_changed: bool,
 }
@@ -93,7 +95,7 @@ impl<'de> Deserialize<'de> for Sent {
 impl Start {
     /// Loads the data that the page at `address` needs, and sets the HTTP status of the response.
     pub(crate) async fn load(address: Address, folder: &str, data: &dyn PageData) -> Self {
-        let person = data.person();
+        let (person, is_admin) = (data.person(), data.is_admin());
         let list = data.list_conversations().await;
         let content = match address {
             Address::NewChat => Content::NewChat,
@@ -111,7 +113,7 @@ impl Start {
         let models = data.models();
         let offer = Offer::new(data.tools(), &default_info(&models));
         let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
-        Self { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed }
+        Self { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed }
     }
 
     /// Returns the text of the element [`START_ID`]: JSON within a JSON string. Because `<` is escaped in that
@@ -167,6 +169,7 @@ mod tests {
             new_chat_models: NewChatModels::default(),
             offer: Offer::default(),
             person: None,
+            is_admin: false,
             is_account_changed: false,
         };
         let text = start.to_text().unwrap();

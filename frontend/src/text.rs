@@ -15,9 +15,6 @@ use crate::language::Language;
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
 
-/// The settings that the demo notice names. Each one selects a provider.
-pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
-
 /// Implements a method of `Language` for each line: its name, the text in English, the text in Japanese. The first name is
 /// the name of a method for tests that returns all these texts.
 macro_rules! texts {
@@ -43,6 +40,7 @@ macro_rules! texts {
 // These modules use the macro, so they come after it.
 mod files;
 mod look;
+mod model_setup;
 mod plan;
 mod playback;
 mod settings;
@@ -142,12 +140,9 @@ texts! {
         "You can read this conversation without JavaScript. To send messages, turn on JavaScript for this page.",
         "この会話は、JavaScriptがなくても読めます。メッセージを送信するには、このページのJavaScriptを有効にしてください。";
     available_tools: "Available tools:", "使えるツール:";
-    /// Beginning of the notice that the demo model answers. The names of settings follow.
-    demo_notice_start:
-        "This is the built-in demo model, which can only do arithmetic. To connect another model, set ",
-        "組み込みのデモモデルを使用中です。できるのは計算だけです。ほかのモデルを使うには、";
-    demo_notice_or: " or ", " または ";
-    demo_notice_end: " and restart Tallybook.", " を設定してTallybookを再起動してください。";
+    demo_model: "You are using the demo model, which only does arithmetic.", "計算だけができるデモモデルを使用中です。";
+    connect_model: "Connect a model", "モデルを接続する";
+    ask_admin_for_model: "Ask an admin to connect another model.", "ほかのモデルを使うには、管理者に接続を依頼してください。";
 
     // The conversation.
     messages_label: "Messages", "メッセージの一覧";
@@ -417,6 +412,7 @@ mod tests {
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
                 language.look_texts(),
+                language.model_setup_texts(),
                 language.plan_texts(),
                 language.sharing_texts(),
                 language.file_texts(),

@@ -11,6 +11,9 @@ use crate::browser::{self, Response, Unreachable};
 /// Timeout of a request: for its headers, for the text of an error, and in `call_text` for the complete response.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
+/// Timeout of a request during which the server waits for a model.
+const MODEL_LIMIT: Duration = Duration::from_mins(3);
+
 /// The error code of a request whose session has ended.
 const SIGNED_OUT: &str = "not-signed-in";
 
@@ -33,9 +36,49 @@ pub(super) async fn call_text(method: &str, url: &str, body: Option<&impl Serial
 
 /// Sends a request and returns the response, whose body is not read yet. A status other than 2xx becomes an error.
 pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<Response, ApiError> {
-    let body = body.map(serde_json::to_string).transpose().map_err(|_| ApiError::Unreadable)?;
-    let head = browser::fetch(method, url, body.as_deref());
-    let response = browser::within(REQUEST_LIMIT, head).await.unwrap_or(Err(Unreachable))?;
+    send(method, url, text_of(body)?.as_deref(), None, REQUEST_LIMIT).await
+}
+
+/// Sends a request during which the server waits for a model.
+pub(super) async fn call_model<T: DeserializeOwned>(url: &str, body: Option<&impl Serialize>) -> Result<T, ApiError> {
+    parsed("POST", url, text_of(body)?.as_deref(), None, MODEL_LIMIT).await
+}
+
+/// Changes a resource of this version. If it has another one, the server refuses the change with 412.
+pub(super) async fn change<T: DeserializeOwned>(
+    url: &str,
+    version: Option<i64>,
+    body: &impl Serialize,
+) -> Result<T, ApiError> {
+    let version = version.map(|version| format!("\"{version}\""));
+    parsed("PATCH", url, text_of(Some(body))?.as_deref(), version.as_deref(), REQUEST_LIMIT).await
+}
+
+async fn parsed<T: DeserializeOwned>(
+    method: &str,
+    url: &str,
+    body: Option<&str>,
+    if_match: Option<&str>,
+    limit: Duration,
+) -> Result<T, ApiError> {
+    let whole = async { Ok(send(method, url, body, if_match, limit).await?.text().await?) };
+    let text = browser::within(limit, whole).await.unwrap_or(Err(ApiError::Unreachable))?;
+    serde_json::from_str(&text).map_err(|_| ApiError::Unreadable)
+}
+
+fn text_of(body: Option<&impl Serialize>) -> Result<Option<String>, ApiError> {
+    body.map(serde_json::to_string).transpose().map_err(|_| ApiError::Unreadable)
+}
+
+async fn send(
+    method: &str,
+    url: &str,
+    body: Option<&str>,
+    if_match: Option<&str>,
+    limit: Duration,
+) -> Result<Response, ApiError> {
+    let head = browser::fetch(method, url, body, if_match);
+    let response = browser::within(limit, head).await.unwrap_or(Err(Unreachable))?;
     let status = response.status();
     if (200..300).contains(&status) {
         return Ok(response);

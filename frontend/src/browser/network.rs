@@ -71,8 +71,13 @@ impl Body {
     }
 }
 
-/// Sends a request; `body` is JSON.
-pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result<Response, Unreachable> {
+/// Sends a request; `body` is JSON. With `if_match`, the server refuses it if the resource has another version.
+pub(crate) async fn fetch(
+    method: &str,
+    url: &str,
+    body: Option<&str>,
+    if_match: Option<&str>,
+) -> Result<Response, Unreachable> {
     let connection = Connection { controller: AbortController::new()?, complete: false };
     let init = RequestInit::new();
     init.set_method(method);
@@ -82,6 +87,9 @@ pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result
         headers.set("content-type", "application/json")?;
         if let Some(zone) = time_zone() {
             headers.set(TIME_ZONE_HEADER, &zone)?;
+        }
+        if let Some(version) = if_match {
+            headers.set("if-match", version)?;
         }
         init.set_headers(&headers);
         init.set_body(&JsValue::from_str(body));

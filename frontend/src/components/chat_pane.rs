@@ -26,12 +26,10 @@ use crate::{
     notification,
     reactive::{effect, memo},
     session::{Answer, AnswerEnd, Phase, Place, Session},
-    text::{DEMO_SETTINGS, page_title},
+    text::page_title,
     transcript::Transcript,
 };
 
-/// ID of the popover that explains how to connect a model.
-const CONNECT_ID: &str = "connect-model";
 /// ID of the total usage of the conversation.
 const USAGE_ID: &str = "usage-in-all";
 
@@ -39,8 +37,6 @@ const USAGE_ID: &str = "usage-in-all";
 #[component]
 pub(crate) fn ChatPane(
     session: Session,
-    /// `true` if the built-in demo model answers.
-    is_demo: bool,
     /// The list, which has the current title.
     list: ConversationList,
     /// The conversation that is open.
@@ -146,7 +142,6 @@ pub(crate) fn ChatPane(
                 {move || usage.get().map(|usage| view! {
                     <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
                 })}
-                {is_demo.then(DemoNotice)}
                 <noscript>
                     <p class="demo">{text.needs_javascript()}</p>
                 </noscript>
@@ -297,26 +292,4 @@ enum Announcement {
     },
     /// The answer ended like this; `None` if there was no answer.
     Ended(Option<AnswerEnd>),
-}
-
-#[component]
-fn DemoNotice() -> impl IntoView {
-    let text = use_language();
-    let [key, other_key] = DEMO_SETTINGS;
-    view! {
-        <div class="demo has-menu" data-testid="demo-notice">
-            {text.demo_model()}
-            " "
-            <button type="button" class="button quiet small" data-testid="connect-model" popovertarget=CONNECT_ID>
-                {text.connect_model()}
-            </button>
-            <p class="menu tool-about" id=CONNECT_ID popover="auto">
-                {text.demo_notice_start()}
-                <code>{key}</code>
-                {text.demo_notice_or()}
-                <code>{other_key}</code>
-                {text.demo_notice_end()}
-            </p>
-        </div>
-    }
 }

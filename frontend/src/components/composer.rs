@@ -56,7 +56,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         () if session.is_busy() => Hint::Keys(text.composer_hint_busy()),
         () => Hint::Keys(text.composer_hint()),
     });
-    let makes_plans = !expect_context::<Models>().is_demo();
+    let models = expect_context::<Models>();
+    let makes_plans = memo(move |_| !models.is_demo());
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     view! {
         <form
@@ -126,7 +127,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                         input.set_value("");
                     }
                 />
-                {makes_plans.then(|| view! { <PlanSwitch session /> })}
+                {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
                 // `OF_KEYS`
                 <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
                     {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}

@@ -11,15 +11,25 @@ use crate::{
         typing::begin_to_write_after_press,
     },
     language::use_language,
+    model_setup::Connecting,
+    models::Models,
     offer::{Example, Offer},
+    reactive::memo,
     session::Session,
 };
 
 /// A greeting, example questions, and the available tools.
 #[component]
 pub(crate) fn EmptyState(session: Session) -> impl IntoView {
-    let text = use_language();
     let offer: Offer = use_context().unwrap_or_default();
+    let models = expect_context::<Models>();
+    let is_demo = memo(move |_| models.is_demo_default());
+    move || content(session, Offer { is_demo: is_demo.get(), ..offer.clone() })
+}
+
+fn content(session: Session, offer: Offer) -> AnyView {
+    let text = use_language();
+    let is_demo = offer.is_demo;
     let examples = offer.examples(text).into_iter().map(|Example { question, tools }| {
         let asked = question.clone();
         view! {
@@ -49,9 +59,41 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
             <Mark />
             <h1>{title}</h1>
             <p>{words}</p>
+            {is_demo.then(demo_notice)}
             <ul class="examples">{examples.collect_view()}</ul>
             <ToolsAtHand offer />
         </section>
+    }
+    .into_any()
+}
+
+/// The notice that the demo model answers. Admins can connect another model.
+fn demo_notice() -> AnyView {
+    let text = use_language();
+    let connecting = expect_context::<Connecting>();
+    let way_on = if connecting.is_allowed {
+        view! {
+            <button
+                type="button"
+                class="button primary"
+                data-testid="connect-model"
+                aria-haspopup="dialog"
+                disabled=!browser::IS_HERE
+                on:click=move |_| connecting.open()
+            >
+                {text.connect_model()}
+            </button>
+        }
+        .into_any()
+    } else {
+        text.ask_admin_for_model().into_any()
+    };
+    view! {
+        <div class="demo-notice" data-testid="demo-notice">
+            <span>{text.demo_model()}</span>
+            " "
+            {way_on}
+        </div>
     }
     .into_any()
 }

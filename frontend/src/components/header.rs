@@ -97,10 +97,11 @@ pub(crate) fn Header(
             </button>
             <FoldButton sidebar_open />
             {named}
-            {move || is_chat.get().then(|| view! {
-                <ModelPicker models current session />
-                <ToolsButton tools current />
-            }.into_any())}
+            {move || is_chat.get().then(|| {
+                models.track();
+                untrack(|| view! { <ModelPicker models current session /> }.into_any())
+            })}
+            {move || is_chat.get().then(|| view! { <ToolsButton tools current /> }.into_any())}
             {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
             {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
         </header>

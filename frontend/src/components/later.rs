@@ -28,6 +28,7 @@ use crate::{
         find_bar::FindBar,
         help::{Help, HelpSheet},
         messages::Messages,
+        model_dialog::ModelDialog,
         palette::Palette,
         palette_options::PaletteOptions,
         playback_sheet::PlaybackSheet,
@@ -45,6 +46,7 @@ use crate::{
     conversation_list::ConversationList,
     goal::Goal,
     in_turn::in_place,
+    model_setup::{Connecting, Opened},
     palette::Action,
     reactive::effect,
     reading,
@@ -66,6 +68,7 @@ pub(crate) enum Other {
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
+    ModelDialog { opened: Opened, connecting: Connecting },
     PaletteOptions { palette: Palette, list: ConversationList, run: Callback<Action> },
     Playback { conversation: Uuid, message: MessageId, played: Played },
     Queue(Session),
@@ -101,6 +104,9 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
         Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
+        Other::ModelDialog { opened, connecting } => {
+            view! { <ModelDialog stored=serde_json::from_str(&opened).ok() connecting /> }.into_any()
+        }
         Other::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
         Other::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()

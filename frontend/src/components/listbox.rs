@@ -215,7 +215,13 @@ fn options_view(
     views.into_any()
 }
 
-fn option_view(choice: &Choice, at: usize, chosen: Signal<String>, active: RwSignal<usize>, id: String) -> AnyView {
+pub(crate) fn option_view(
+    choice: &Choice,
+    at: usize,
+    chosen: Signal<String>,
+    active: RwSignal<usize>,
+    id: String,
+) -> AnyView {
     let Choice { value, label, about, lang, .. } = choice.clone();
     let is_chosen = chosen.with_untracked(|chosen| *chosen == value);
     view! {
@@ -239,7 +245,7 @@ fn option_view(choice: &Choice, at: usize, chosen: Signal<String>, active: RwSig
 }
 
 /// Returns the index of the clicked option.
-fn pressed(event: &MouseEvent) -> Option<usize> {
+pub(crate) fn pressed(event: &MouseEvent) -> Option<usize> {
     let place = event.target()?.dyn_into::<Element>().ok()?;
     place.closest("[data-at]").ok()??.get_attribute("data-at")?.parse().ok()
 }

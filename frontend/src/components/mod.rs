@@ -3,6 +3,7 @@
 pub(crate) mod attachments;
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
+pub(crate) mod combobox;
 pub(crate) mod commands;
 pub(crate) mod composer;
 pub(crate) mod connection_note;
@@ -28,6 +29,9 @@ pub(crate) mod load_button;
 pub(crate) mod long_text;
 pub(crate) mod message;
 pub(crate) mod messages;
+pub(crate) mod model_dialog;
+mod model_fields;
+pub(crate) mod model_outcome;
 pub(crate) mod model_picker;
 pub(crate) mod nothing_here;
 pub(crate) mod outdated;

@@ -178,7 +178,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             node_ref=dialog
             on:close=move |_| played.0.set(None)
         >
-            {sheet_top("playback-title", text.replay_title(), text.replay_close())}
+            {sheet_top("playback-title", text.replay_title().to_owned(), text.replay_close())}
             {move || if is_ready.get() {
                 controls(showing, text)
             } else {

@@ -4,6 +4,7 @@
 mod appearance;
 mod approvals;
 mod browser_name;
+mod connected_models;
 mod data;
 mod deed;
 mod identities;
@@ -74,7 +75,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
             <div class="setting-page">
                 <h1 class="visually-hidden">{text.settings()}</h1>
                 {appearance::section_view(sheet, text)}
-                {models::section_view(text)}
+                {move || models::section_view(text)}
                 {account}
             </div>
         </div>
@@ -91,6 +92,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
+        {(role == UserRole::Admin).then(|| connected_models::section_view(text))}
         {instructions::section_view(me, text)}
         {usage::limits_section(limits, text)}
         {usage::month_section(this_month, text)}

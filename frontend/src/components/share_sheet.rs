@@ -96,7 +96,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
                 focus_composer();
             }
         >
-            {sheet_top("share-title", text.share_title(), text.share_close())}
+            {sheet_top("share-title", text.share_title().to_owned(), text.share_close())}
             <p class="sheet-note">{text.share_note()}</p>
             {choice("share-calls", text.share_tool_calls(), with_calls)}
             {choice("share-files", text.share_files(), with_files)}

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::components::icon::{Draw, Icon};
 
 /// The top of the dialog that the element `id` names.
-pub(crate) fn sheet_top(id: &'static str, title: &'static str, close: &'static str) -> AnyView {
+pub(crate) fn sheet_top(id: &'static str, title: String, close: &'static str) -> AnyView {
     view! {
         <form method="dialog" class="sheet-top">
             <h2 id=id>{title}</h2>

@@ -67,7 +67,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
             node_ref=dialog
             on:close=move |_| is_open.set(false)
         >
-            {sheet_top("tools-title", text.tools_title(), text.tools_close())}
+            {sheet_top("tools-title", text.tools_title().to_owned(), text.tools_close())}
             {later(move || is_open.get().then_some(Other::Tools(panel)))}
         </dialog>
     }

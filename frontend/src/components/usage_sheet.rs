@@ -59,7 +59,7 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
                 focus_composer();
             }
         >
-            {sheet_top("usage-title", text.usage_title(), text.usage_close())}
+            {sheet_top("usage-title", text.usage_title().to_owned(), text.usage_close())}
             <p class="sheet-note">{about}</p>
             <div role="status">{content}</div>
         </dialog>

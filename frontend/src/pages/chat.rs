@@ -30,7 +30,9 @@ use crate::{
     in_turn::{around, in_turn},
     keys::Command,
     language::use_language,
+    model_setup::Connecting,
     models::Models,
+    offer::Offer,
     outbox::Outbox,
     pages::{
         drawer::{Drawer, lies_over_page},
@@ -66,12 +68,10 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed } = start;
+    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed } =
+        start;
     let tools = Tools::new(offer.tools.len() + offer.more);
-    provide_context(tools);
-    provide_context(offer);
-    provide_context(Person(person));
-    provide_context(Switches::new());
+    provide_contexts(tools, offer, Person(person));
     let later_files = Later::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -84,6 +84,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, new_chat_models, feed);
     provide_context(models);
+    let connecting = Connecting::provide(is_admin);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
     let outbox = Outbox::new(feed);
@@ -112,7 +113,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // Once rendered, the sheet keeps its state.
     let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
     let palette = Palette::new();
-    let orders = Orders { list, navigation, session, renaming, drawer, sheet };
+    let orders = Orders { list, navigation, session, renaming, drawer, sheet, connecting };
     hear_commands(orders, palette);
     let run = Callback::new(move |action| orders.run(action));
 
@@ -161,7 +162,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                 in_turn(move || {
                                     view! {
                                         <ChatPane
-                                            session=opened is_demo=models.is_demo() list current title finding goal open_new_chat
+                                            session=opened list current title finding goal open_new_chat
                                         />
                                     }
                                     .into_any()
@@ -171,12 +172,20 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     />
                 </main>
             </div>
-            {in_turn(move || notes(list))}
+            {in_turn(move || notes(list, connecting))}
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}
         }
         .into_any()
     })
+}
+
+/// Provides what parts of the page use without receiving it from the page.
+fn provide_contexts(tools: Tools, offer: Offer, person: Person) {
+    provide_context(tools);
+    provide_context(offer);
+    provide_context(person);
+    provide_context(Switches::new());
 }
 
 /// Renders the notice that an admin changed the user's account, if one did.
@@ -266,8 +275,8 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
     .into_any()
 }
 
-/// Renders the notes about recent actions, with their Undo buttons.
-fn notes(list: ConversationList) -> AnyView {
+/// Renders the notes about recent actions, with their Undo buttons, and the dialog that connects a model.
+fn notes(list: ConversationList, connecting: Connecting) -> AnyView {
     let has_batches = memo(move |_| !list.batches().is_empty());
     view! {
         <div class="undo-notes">
@@ -275,6 +284,8 @@ fn notes(list: ConversationList) -> AnyView {
             <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
             {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
         </div>
+        <p class="visually-hidden" role="status" data-testid="model-status">{move || connecting.outcome.get()}</p>
+        {later(move || connecting.opened.get().map(|opened| Other::ModelDialog { opened, connecting }))}
     }
     .into_any()
 }

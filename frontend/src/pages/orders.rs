@@ -1,7 +1,7 @@
 //! Command handlers of the command palette.
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::Role;
+use tallybook_protocol::{Role, UserRole};
 use uuid::Uuid;
 
 use super::drawer::{Drawer, is_narrow};
@@ -15,6 +15,7 @@ use crate::{
         typing::begin_to_write_after_press,
     },
     conversation_list::ConversationList,
+    model_setup::Connecting,
     palette::{Action, Open, Order, Shown, Situation},
     session::{Phase, Session},
     transcript::Transcript,
@@ -31,6 +32,7 @@ pub(super) struct Orders {
     pub(super) renaming: RwSignal<Option<Uuid>>,
     pub(super) drawer: Drawer,
     pub(super) sheet: HelpSheet,
+    pub(super) connecting: Connecting,
 }
 
 impl Orders {
@@ -51,6 +53,7 @@ impl Orders {
                 },
                 theme: preferences.theme,
                 language: preferences.language,
+                role: if self.connecting.is_allowed { UserRole::Admin } else { UserRole::User },
             }
         })
     }
@@ -106,6 +109,7 @@ impl Orders {
             Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
             Order::Tools => browser::press(tools_button::BUTTON_ID),
             Order::Settings => self.navigation.go(Address::Settings),
+            Order::ConnectModel => self.connecting.open(),
             Order::Theme(theme) => choose_theme(theme),
             Order::Language(language) => choose_language(language),
             Order::Help => help::toggle(self.sheet),

@@ -9,8 +9,6 @@ texts! {
 
     shortcuts: "Shortcuts", "ショートカット";
     tools: "Tools", "ツール";
-    demo_model: "You are using the demo model, which only does arithmetic.", "計算だけができるデモモデルを使用中です。";
-    connect_model: "Connect a model", "モデルを接続する";
 }
 
 impl Language {

@@ -121,6 +121,10 @@ impl PageData for ServerPageData {
         caller().ok()?.name.map(|name| name.to_string())
     }
 
+    fn is_admin(&self) -> bool {
+        caller().is_ok_and(|caller| caller.role == UserRole::Admin)
+    }
+
     fn has_account_changes(&self) -> PageFuture<bool> {
         let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {

@@ -1,0 +1,275 @@
+// Tests how an admin connects a model in the page: without a restart, with errors at their fields, and later changes.
+
+import { type APIRequestContext, type Locator, type Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
+import { choose, expectChosen } from "../kit/listbox.ts";
+import { type ScriptedModel, startModel } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0 });
+
+const KEY = "sk-connect-5up3r";
+
+/** The models that the provider lists, as OpenRouter describes them. */
+const LARGE = {
+  id: "maker/large",
+  display_name: "Large",
+  context_length: 128_000,
+  architecture: { input_modalities: ["text", "image"] },
+  pricing: { prompt: "0.0000025", completion: "0.00001" },
+};
+const OTHERS = Array.from({ length: 300 }, (_, at) => ({ id: `maker/small-${at}` }));
+
+let provider: ScriptedModel;
+
+test.beforeAll(async () => {
+  provider = await startModel({ key: KEY, offers: [...OTHERS, LARGE] });
+});
+test.afterAll(() => provider.stop());
+test.afterEach(async ({ request }) => {
+  const { items } = await (await request.get("/api/admin/models")).json();
+  for (const { name, origin } of items) if (origin === "page") await request.delete(`/api/admin/models/${name}`);
+});
+
+/** Adds a model through the API. */
+async function add(request: APIRequestContext, name: string): Promise<void> {
+  const model = { name, provider: "openai", base_url: provider.url, model: "maker/large", api_key: KEY };
+  expect((await request.post("/api/admin/models", { data: model })).status()).toBe(201);
+}
+
+/** Opens the dialog on the start page, and fills in the connection to the provider. */
+async function begin(page: Page, key = KEY): Promise<Locator> {
+  await page.goto("/");
+  await alive(page);
+  await page.getByTestId("connect-model").click();
+  const dialog = page.getByTestId("model-dialog");
+  await expect(page.getByTestId("provider-anthropic")).toBeFocused();
+  await page.getByTestId("provider-compatible").check();
+  await page.getByTestId("model-address").fill(provider.url);
+  await page.getByTestId("model-key").fill(key);
+  return dialog;
+}
+
+test("a model is connected with a key, and answers without a restart", async ({ page }) => {
+  const dialog = await begin(page);
+  const key = page.getByTestId("model-key");
+  await expect(key).toHaveAttribute("type", "password");
+  await page.getByTestId("show-key").click();
+  await expect(key).toHaveAttribute("type", "text");
+  await page.getByTestId("show-key").click();
+  await expect(key).toHaveAttribute("type", "password");
+
+  const model = page.getByTestId("model-id");
+  const options = dialog.getByRole("option");
+  await test.step("the provider's models can be searched", async () => {
+    await page.getByTestId("find-models").click();
+    await expect(page.getByTestId("models-found")).toContainText("301 models found.");
+    await expect(model).toBeFocused();
+    await expect(options, "only the first ones are in the document").toHaveCount(100);
+    await expect(dialog).toContainText("100 of 301 matches");
+    await page.keyboard.type("LAR");
+    await expect(options).toHaveText(/Large/);
+    await expect(model).toHaveAttribute("aria-activedescendant", (await options.first().getAttribute("id"))!);
+    await page.keyboard.press("Escape");
+    await expect(options).toHaveCount(0);
+    await expect(dialog, "Esc closes only the list").toBeVisible();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.type("ge");
+    await page.keyboard.press("Enter");
+    await expect(model).toHaveValue("maker/large");
+  });
+
+  await test.step("what the provider says about it is filled in", async () => {
+    await expect(page.getByTestId("model-name")).toHaveValue("Large");
+    await expect(page.getByTestId("model-further")).toContainText("128,000 tokens · images");
+    await page.getByTestId("model-further").locator("summary").click();
+    await expect(page.getByTestId("model-input-price")).toHaveValue("2.5");
+    await expect(page.getByTestId("model-output-price")).toHaveValue("10");
+    await expectChosen(page.getByTestId("model-vision"), "yes");
+    await choose(page.getByTestId("model-tool-mode"), "native");
+  });
+
+  await test.step("a test shows the answer", async () => {
+    provider.answer(["I am ready."]);
+    await page.getByTestId("test-model").click();
+    const result = page.getByTestId("model-test");
+    await expect(result).toHaveAttribute("data-ok", "true");
+    await expect(result).toContainText("I am ready.");
+    await expect(result).toContainText(/after \d+\.\d s/);
+    await expect(result).toContainText("Tools: Native · Reads images: Yes");
+  });
+
+  await page.getByTestId("save-model").click();
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByTestId("model-status")).toHaveText("Large is connected. You can choose it now.");
+  await expectChosen(page.getByTestId("model"), "Large", "the new default");
+  await expect(page.getByTestId("demo-notice")).toHaveCount(0);
+  await expect(page.getByTestId("composer")).toBeFocused();
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href]));
+  expect(kept).not.toContain(KEY);
+
+  const chat = new ChatPage(page);
+  provider.answer(["Greetings from Large."]);
+  const answer = await chat.ask("Who are you?");
+  await expect(answer).toContainText("Greetings from Large.");
+  await expect(answer.getByTestId("author").locator(".listbox-value")).toHaveText("Large");
+});
+
+test("a wrong key is reported at its field, a wait can be cancelled, and nothing typed is lost", async ({ page, tolerated }) => {
+  tolerated.push(/status of (409|502)/);
+  const dialog = await begin(page, "sk-wrong");
+  await page.getByTestId("model-key").press("Enter");
+  await expect(page.getByTestId("model-key-problem")).toContainText("rejected the API key");
+  await expect(page.getByTestId("model-key")).toBeFocused();
+  await expect(page.getByTestId("model-key")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByTestId("model-address")).toHaveValue(provider.url);
+  await expect(page.getByTestId("model-key")).toHaveValue("sk-wrong");
+
+  await page.getByTestId("model-id").fill("by-hand");
+  await page.getByTestId("model-name").fill("demo");
+  await page.getByTestId("test-model").click();
+  await expect(page.getByTestId("model-test")).toHaveAttribute("data-ok", "false");
+  await expect(page.getByTestId("model-test")).toContainText("rejected the API key");
+
+  await page.getByTestId("model-key").fill(KEY);
+  await expect(page.getByTestId("model-test"), "it was about the other key").toHaveCount(0);
+  // The server does not respond.
+  await page.route("**/api/admin/models/discover", () => {});
+  await page.getByTestId("find-models").click();
+  await expect(dialog).toContainText("Finding models…");
+  await page.getByTestId("cancel-find").click();
+  await expect(page.getByTestId("find-models")).toBeFocused();
+  await expect(dialog).not.toContainText("Finding models…");
+  await page.unroute("**/api/admin/models/discover");
+
+  await page.getByTestId("save-model").click();
+  await expect(page.getByTestId("model-name-problem"), "the demo model has this name").toBeVisible();
+  await expect(page.getByTestId("model-name")).toBeFocused();
+  await expect(page.getByTestId("model-id")).toHaveValue("by-hand");
+  await page.getByTestId("model-name").fill("Mine");
+  await page.keyboard.press("Enter");
+  await expect(dialog).toHaveCount(0);
+  await expectChosen(page.getByTestId("model"), "Mine");
+
+  await test.step("the next dialog starts empty", async () => {
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette-field").fill("connect a model");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("provider-compatible").check();
+    await expect(page.getByTestId("model-key")).toHaveValue("");
+    await page.keyboard.press("Escape");
+    await expect(dialog).toHaveCount(0);
+  });
+});
+
+test("the settings test, change and remove a model, and show those of the settings file", async ({ page, request, tolerated }) => {
+  tolerated.push(/status of 412/);
+  await add(request, "Large");
+  await page.goto("/settings");
+  const row = (name: string) => page.getByTestId("configured-model").filter({ hasText: name });
+  await expect(row("demo")).toContainText("in the settings file");
+  await expect(row("demo").getByTestId("edit-model")).toHaveCount(0);
+  await expect(row("demo").getByTestId("remove-model")).toHaveCount(0);
+  await expect(page.getByTestId("section-models")).toContainText("edit the file or the environment variables");
+  await expect(row("Large")).toContainText("added here");
+  await expect(row("Large").locator(".setting-badge")).toHaveText("Default");
+
+  await test.step("test", async () => {
+    for (const words of ["Here I am.", "Red."]) provider.answer([words]);
+    await row("Large").getByTestId("test-model").click();
+    await expect(row("Large").getByTestId("model-test")).toContainText("Here I am.");
+  });
+
+  const dialog = page.getByTestId("model-dialog");
+  await test.step("change, while another admin changes it, too", async () => {
+    await row("Large").getByTestId("edit-model").click();
+    await expect(dialog.getByRole("heading", { name: "Edit Large" })).toBeVisible();
+    await expect(page.getByTestId("model-key")).toHaveValue("");
+    await expect(page.getByTestId("model-name"), "the name stays").toHaveCount(0);
+    await page.getByTestId("model-further").locator("summary").click();
+    await page.getByTestId("model-max-tokens").fill("many");
+    await page.getByTestId("save-model").click();
+    await expect(page.getByTestId("model-max-tokens")).toBeFocused();
+    await expect(page.getByTestId("model-max-tokens-problem")).toHaveText("Enter a whole number, such as 128000.");
+    await page.getByTestId("model-max-tokens").fill("2,000");
+    expect((await request.patch("/api/admin/models/Large", { data: { temperature: 0.5 } })).status()).toBe(200);
+    await page.getByTestId("save-model").click();
+    const problem = page.getByTestId("model-problem");
+    await expect(problem).toContainText("Another admin changed this model.");
+    await expect(problem).toBeFocused();
+    await expect(page.getByTestId("model-max-tokens")).toHaveValue("2,000");
+    await expect(page.getByTestId("model-temperature")).toHaveValue("0.5");
+    await page.getByTestId("save-model").click();
+    await expect(dialog).toHaveCount(0);
+    await expect(page.getByTestId("model-status")).toHaveText("Large is saved.");
+    await expect(row("Large").getByTestId("edit-model")).toBeFocused();
+    const stored = await (await request.get("/api/admin/models/Large")).json();
+    expect([stored.max_tokens, stored.temperature, stored.has_key]).toEqual([2000, 0.5, true]);
+  });
+
+  await test.step("remove", async () => {
+    await row("Large").getByTestId("remove-model").click();
+    await expect(page.getByTestId("cancel-removal")).toBeFocused();
+    await page.keyboard.press("Enter");
+    await expect(row("Large").getByTestId("remove-model")).toBeFocused();
+    await row("Large").getByTestId("remove-model").click();
+    await page.getByTestId("confirm-removal").click();
+    await expect(row("Large")).toHaveCount(0);
+    await expect(page.getByTestId("model-status")).toHaveText("Large is removed.");
+    await expect(page.getByTestId("section-models").getByTestId("connect-model")).toBeFocused();
+    expect((await request.get("/api/admin/models/Large")).status()).toBe(404);
+  });
+});
+
+test.describe("in Japanese on a phone", () => {
+  test.use({ locale: "ja-JP", viewport: { width: 360, height: 740 } });
+
+  test("a model is connected with the keyboard alone", async ({ page }) => {
+    await page.goto("/");
+    await alive(page);
+    await page.getByTestId("connect-model").press("Enter");
+    const dialog = page.getByTestId("model-dialog");
+    await expect(page.getByTestId("provider-anthropic")).toBeFocused();
+    await page.keyboard.press("ArrowUp");
+    await expect(page.getByTestId("provider-compatible")).toBeChecked();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(provider.url);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(KEY);
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("models-found")).toContainText("301件のモデルが見つかりました。");
+    await expect(page.getByTestId("model-id")).toBeFocused();
+    await page.keyboard.type("large");
+    const option = dialog.getByRole("option", { name: "Large" });
+    await expect(option).toBeInViewport({ ratio: 1 });
+    expect(await findings(page, "[data-testid=model-dialog]"), "with the list").toEqual(NOTHING);
+    await expect(option).toBeVisible();
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("model-name")).toHaveValue("Large");
+    await page.getByTestId("model-further").locator("summary").press("Enter");
+    provider.answer(["準備ができました。"]);
+    await page.getByTestId("test-model").press("Enter");
+    await expect(page.getByTestId("model-test")).toContainText("モデルが応答しました");
+    await expect(page.getByTestId("model-test")).toBeInViewport({ ratio: 1 });
+    expect(await findings(page, "[data-testid=model-dialog]"), "with the result").toEqual(NOTHING);
+    await expectNarrow(page, dialog);
+    await page.getByTestId("save-model").press("Enter");
+    await expect(page.getByTestId("model-status")).toHaveText("Largeを接続しました。すぐに選べます。");
+    await page.goto("/settings");
+    await expect(page.getByTestId("configured-model")).toHaveCount(2);
+    expect(await findings(page, "[data-testid=section-models]"), "the settings").toEqual(NOTHING);
+    await expectNarrow(page, page.getByTestId("section-models"));
+  });
+});
+
+/** Asserts that nothing is wider than the window, and that every control is at least 24 pixels wide and high. */
+async function expectNarrow(page: Page, part: Locator): Promise<void> {
+  expect(await part.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+  const controls = part.locator("button, input, summary, [role=option]");
+  for (const control of await controls.filter({ visible: true }).all()) {
+    const box = (await control.boundingBox())!;
+    expect(Math.min(box.width, box.height), await control.evaluate((element) => element.outerHTML)).toBeGreaterThanOrEqual(24);
+  }
+}

@@ -1,0 +1,362 @@
+//! The setup of a model by an admin: provider, key, choice of the model, test, and storage. [`Setup::take`] makes all
+//! decisions without a browser, so it is tested natively. `form` has the fields, `shell` carries out effects, and
+//! `components::model_dialog` renders it.
+
+mod form;
+mod opened;
+mod shell;
+
+use serde_json::{Map, Value};
+use tallybook_protocol::{
+    ConfiguredModel, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, NewModel,
+};
+
+pub(crate) use self::{
+    form::{Fault, Field, Form, MAX_NAME_CHARS, Provider},
+    opened::{Connecting, Opened},
+    shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
+};
+use crate::api::ApiError;
+
+/// The state of the dialog.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setup {
+    /// The stored model that is being edited; `None` for a new one.
+    stored: Option<ConfiguredModel>,
+    form: Form,
+    /// The models that the provider offers; `None` until it was asked.
+    offered: Option<Vec<DiscoveredModel>>,
+    work: Option<Work>,
+    problem: Option<Problem>,
+    test: Option<ModelTest>,
+    /// Number of the last request. Responses to earlier requests are ignored.
+    ticket: u32,
+}
+
+/// The request that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// The provider is asked for its models.
+    Finding,
+    /// The model is asked for an answer.
+    Testing,
+    /// The model is being stored.
+    Saving,
+    /// The stored model is being loaded again, because another admin changed it.
+    Loading,
+}
+
+/// A reason why the last action failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// The field with the problem; `None` if the problem concerns no single field.
+    pub(crate) field: Option<Field>,
+    pub(crate) reason: Reason,
+}
+
+/// The kind of a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The text of a field cannot be used.
+    Field(Fault),
+    /// A request failed.
+    Request(ApiError),
+    /// Another admin changed the model. The dialog has the new settings, and keeps what the user changed.
+    Changed,
+}
+
+/// An event that the dialog reacts to.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// Chooses the provider.
+    Choose(Provider),
+    /// Sets the text of a field.
+    Write(Field, String),
+    /// Chooses one of the provider's models.
+    Pick(String),
+    /// Asks the provider for its models.
+    Find,
+    Test,
+    Save,
+    /// Cancels the request that is under way.
+    Cancel,
+    Found(u32, Result<DiscoveredModels, ApiError>),
+    Tested(u32, Result<ModelTest, ApiError>),
+    Saved(u32, Result<ConfiguredModel, ApiError>),
+    Loaded(u32, Result<ConfiguredModel, ApiError>),
+}
+
+/// An action outside the state. A request replaces the previous one.
+#[derive(PartialEq)]
+pub(crate) enum Effect {
+    Find(u32, DiscoverModels),
+    Test(u32, Box<NewModel>),
+    /// Tests the stored model with this name.
+    TestStored(u32, String),
+    Add(u32, Box<NewModel>),
+    /// Changes the stored model with this name and version.
+    Update(u32, String, Option<i64>, Map<String, Value>),
+    Load(u32, String),
+    /// Aborts the request.
+    Abort,
+    /// Moves the focus to a field, or to the message above all fields.
+    Focus(Option<Field>),
+    /// Scrolls to the result of the test.
+    ShowTest,
+    /// The model with this name is stored: closes the dialog and updates the page.
+    Done(String),
+}
+
+impl Setup {
+    /// Creates the state for a new model, or for a stored one.
+    pub(crate) fn new(stored: Option<ConfiguredModel>) -> Self {
+        let form = stored.as_ref().map(|stored| Form::of(&stored.fields)).unwrap_or_default();
+        Self { stored, form, ..Self::default() }
+    }
+
+    /// Returns the model that is being edited.
+    pub(crate) fn stored(&self) -> Option<&ConfiguredModel> {
+        self.stored.as_ref()
+    }
+
+    /// Returns the fields.
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Returns the models that the provider offers; `None` until it was asked.
+    pub(crate) fn offered(&self) -> Option<&[DiscoveredModel]> {
+        self.offered.as_deref()
+    }
+
+    /// Returns the request that is under way.
+    pub(crate) fn work(&self) -> Option<Work> {
+        self.work
+    }
+
+    /// Returns the reason why the last action failed.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    /// Returns the result of the last test, unless the settings have changed since.
+    pub(crate) fn test(&self) -> Option<&ModelTest> {
+        self.test.as_ref()
+    }
+
+    /// Returns `true` if a stored key stays in use, because the user entered no other one.
+    pub(crate) fn keeps_key(&self) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.has_key) && self.form.text(Field::Key).trim().is_empty()
+    }
+
+    /// Applies an input to the state, and returns the effects to carry out.
+    pub(crate) fn take(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Choose(provider) => {
+                self.form.choose(provider);
+                self.problem = None;
+                self.forget_answers(true)
+            }
+            Input::Write(field, text) => {
+                self.form.write(field, text);
+                self.take_back_problem(field);
+                match field {
+                    Field::Name => Vec::new(),
+                    Field::Address | Field::Key => self.forget_answers(true),
+                    _ => self.forget_answers(false),
+                }
+            }
+            Input::Pick(model) => {
+                let known = self.offered.iter().flatten().find(|known| known.model == model).cloned();
+                self.form.pick(&known.unwrap_or(DiscoveredModel { model, ..DiscoveredModel::default() }));
+                self.take_back_problem(Field::Model);
+                self.forget_answers(false)
+            }
+            Input::Find => self.find(),
+            Input::Test => self.ask(Work::Testing),
+            Input::Save => self.ask(Work::Saving),
+            Input::Cancel => self.cancel(),
+            Input::Found(ticket, found) if self.awaits(ticket, Work::Finding) => self.found(found),
+            Input::Tested(ticket, tested) if self.awaits(ticket, Work::Testing) => {
+                self.work = None;
+                match tested {
+                    Ok(test) => {
+                        self.test = Some(test);
+                        vec![Effect::ShowTest]
+                    }
+                    Err(error) => self.refuse(error),
+                }
+            }
+            Input::Saved(ticket, saved) if self.awaits(ticket, Work::Saving) => self.saved(saved),
+            Input::Loaded(ticket, loaded) if self.awaits(ticket, Work::Loading) => {
+                self.work = None;
+                match loaded {
+                    Ok(stored) => {
+                        self.form.rebase(&stored.fields);
+                        self.stored = Some(stored);
+                        self.fail(None, Reason::Changed)
+                    }
+                    Err(error) => self.fail(None, Reason::Request(error)),
+                }
+            }
+            // The dialog no longer waits for these.
+            Input::Found(..) | Input::Tested(..) | Input::Saved(..) | Input::Loaded(..) => Vec::new(),
+        }
+    }
+
+    fn awaits(&self, ticket: u32, work: Work) -> bool {
+        ticket == self.ticket && self.work == Some(work)
+    }
+
+    /// Starts a request.
+    fn begin(&mut self, work: Work) -> u32 {
+        self.ticket = self.ticket.wrapping_add(1);
+        (self.work, self.problem) = (Some(work), None);
+        self.ticket
+    }
+
+    fn cancel(&mut self) -> Vec<Effect> {
+        if self.work.take().is_none() {
+            return Vec::new();
+        }
+        self.ticket = self.ticket.wrapping_add(1);
+        vec![Effect::Abort]
+    }
+
+    fn fail(&mut self, field: Option<Field>, reason: Reason) -> Vec<Effect> {
+        self.problem = Some(Problem { field, reason });
+        vec![Effect::Focus(field)]
+    }
+
+    /// Discards the result of a test, and with `offer` also the provider's models. Cancels the request for them.
+    fn forget_answers(&mut self, offer: bool) -> Vec<Effect> {
+        self.test = None;
+        if offer {
+            self.offered = None;
+        }
+        let is_outdated = match self.work {
+            Some(Work::Testing) => true,
+            Some(Work::Finding) => offer,
+            Some(Work::Saving | Work::Loading) | None => false,
+        };
+        if is_outdated { self.cancel() } else { Vec::new() }
+    }
+
+    fn take_back_problem(&mut self, field: Field) {
+        self.problem.take_if(|problem| problem.field == Some(field));
+    }
+
+    fn find(&mut self) -> Vec<Effect> {
+        if self.work.is_some() {
+            return Vec::new();
+        }
+        if let Err((field, fault)) = self.form.connection(self.keeps_key()) {
+            return self.fail(Some(field), Reason::Field(fault));
+        }
+        // The server uses a stored key only for requests to its model.
+        if self.keeps_key() {
+            return self.fail(Some(Field::Key), Reason::Field(Fault::KeyAgain));
+        }
+        let provider = self.form.discovery();
+        self.offered = None;
+        vec![Effect::Find(self.begin(Work::Finding), provider)]
+    }
+
+    fn found(&mut self, found: Result<DiscoveredModels, ApiError>) -> Vec<Effect> {
+        self.work = None;
+        match found {
+            Ok(found) => {
+                self.offered = Some(found.items);
+                vec![Effect::Focus(Some(Field::Model))]
+            }
+            Err(error) => match &error {
+                ApiError::Refused { code, detail, .. } if code == "model-unreachable" => {
+                    let field = self.form.suspect(detail);
+                    self.fail(Some(field), Reason::Request(error))
+                }
+                _ => self.refuse(error),
+            },
+        }
+    }
+
+    /// Tests or stores the model.
+    fn ask(&mut self, work: Work) -> Vec<Effect> {
+        if self.work.is_some() {
+            return Vec::new();
+        }
+        let base = self.stored.as_ref().map(|stored| stored.fields.clone()).unwrap_or_default();
+        let fields = match self.form.fields(base, self.keeps_key()) {
+            Ok(fields) => fields,
+            Err((field, fault)) => return self.fail(Some(field), Reason::Field(fault)),
+        };
+        let key = self.form.key();
+        let stored = self
+            .stored
+            .as_ref()
+            .map(|stored| (stored.fields.name.clone(), stored.version, changes(&stored.fields, &fields, key.clone())));
+        let new = Box::new(NewModel { fields, api_key: key });
+        if work == Work::Testing {
+            self.test = None;
+        }
+        match (work, stored) {
+            (Work::Testing, Some((name, _, changes))) if changes.is_empty() => {
+                vec![Effect::TestStored(self.begin(work), name)]
+            }
+            // The server does not use a stored key with settings that are not stored.
+            (Work::Testing, _) if self.keeps_key() => self.fail(Some(Field::Key), Reason::Field(Fault::KeyAgain)),
+            (Work::Testing, _) => vec![Effect::Test(self.begin(work), new)],
+            (_, None) => vec![Effect::Add(self.begin(work), new)],
+            (_, Some((name, _, changes))) if changes.is_empty() => vec![Effect::Done(name)],
+            (_, Some((name, version, changes))) => vec![Effect::Update(self.begin(work), name, version, changes)],
+        }
+    }
+
+    fn saved(&mut self, saved: Result<ConfiguredModel, ApiError>) -> Vec<Effect> {
+        let error = match saved {
+            // The work lasts until the dialog has closed.
+            Ok(stored) => return vec![Effect::Done(stored.fields.name)],
+            Err(error) => error,
+        };
+        self.work = None;
+        match (&error, &self.stored) {
+            (ApiError::Refused { status: 412, .. }, Some(stored)) => {
+                let name = stored.fields.name.clone();
+                vec![Effect::Load(self.begin(Work::Loading), name)]
+            }
+            // Another model has the name, one that was added or one of the settings file.
+            (ApiError::Refused { code, .. }, None) if matches!(code.as_str(), "name-taken" | "set-in-file") => {
+                self.fail(Some(Field::Name), Reason::Request(error))
+            }
+            _ => self.refuse(error),
+        }
+    }
+
+    /// Reports a refusal at the field that it is about. The sentence about a setting begins with its name.
+    fn refuse(&mut self, error: ApiError) -> Vec<Effect> {
+        let field = match &error {
+            ApiError::Refused { code, detail, .. } if code == "invalid-model" => {
+                detail.split_whitespace().next().and_then(Field::of_setting)
+            }
+            _ => None,
+        };
+        let is_new = self.stored.is_none();
+        let field = field.filter(|field| self.form.has(*field) && (is_new || *field != Field::Name));
+        self.fail(field, Reason::Request(error))
+    }
+}
+
+/// Returns the members of a PATCH request: each setting that differs, with `null` for one that is removed.
+fn changes(before: &ModelFields, after: &ModelFields, key: Option<String>) -> Map<String, Value> {
+    let members = |fields: &ModelFields| match serde_json::to_value(fields) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    let (before, after) = (members(before), members(after));
+    let removed = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Value::Null));
+    let changed = after.iter().filter(|(name, value)| before.get(*name) != Some(*value));
+    let changed = changed.map(|(name, value)| (name.clone(), value.clone()));
+    removed.chain(changed).chain(key.map(|key| ("api_key".to_owned(), Value::String(key)))).collect()
+}
+
+#[cfg(test)]
+mod tests;
