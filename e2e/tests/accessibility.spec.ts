@@ -506,6 +506,6 @@ test("the keyboard reaches everything in visual order, with a visible focus", as
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }
-  const order = ["skip-link", "brand", "new-chat", "search", "open-archive", "open-settings", "open-help", "fold-sidebar", "open-tools", "thread", "example", "tool-chip"];
+  const order = ["skip-link", "brand", "new-chat", "search", "open-archive", "open-settings", "open-help", "fold-sidebar", "open-tools", "thread", "connect-model", "example", "tool-chip"];
   expect(stops.filter((stop, at) => stop !== stops[at - 1])).toEqual([...order, "composer"]);
 });
