@@ -16,6 +16,10 @@ use crate::{
 const MAX_HEADERS: usize = 20;
 const MAX_HEADER_BYTES: usize = 8192;
 
+/// Minimum length of a header's value that is redacted although the header's name is not that of a secret, in bytes.
+/// Shorter values are often ordinary words.
+const MIN_TOKEN_BYTES: usize = 20;
+
 /// Settings that name a program.
 const PROGRAM: [&str; 3] = ["command", "args", "env"];
 
@@ -48,11 +52,14 @@ impl ToolServerSource {
         Ok(Self { settings })
     }
 
-    /// Returns the values to redact: all values of headers, and secrets in the URL.
+    /// Returns the values to redact: those of headers whose name is that of a secret, long values of other headers, and
+    /// secrets in the URL.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let servers = vec![(String::new(), self.settings.clone())];
         let named = ToolServersSettings { servers, oauth: None }.secrets(&|_: &str| None);
-        self.settings.headers.values().cloned().chain(named).collect()
+        // Without the scheme, as in `Bearer TOKEN`.
+        let tokens = self.settings.headers.values().filter_map(|value| value.rsplit(' ').next());
+        tokens.filter(|token| token.len() >= MIN_TOKEN_BYTES).map(str::to_owned).chain(named).collect()
     }
 
     /// Reads and checks the settings of a tool server. Sends no requests.
