@@ -40,7 +40,8 @@ pub struct ModelFields {
     /// The reasoning budget, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
-    /// `true` if the model reads images, `false` if it does not. If absent, a refusal of its server decides.
+    /// `true` if the model reads images, `false` if it does not. If absent, Tallybook assumes that
+    /// it does until its server refuses an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
     /// Price per million tokens that the model reads. Set together with `output_price`.
@@ -154,13 +155,13 @@ pub struct DiscoveredModels {
     pub items: Vec<DiscoveredModel>,
 }
 
-/// A model that a provider offers. What the provider does not say is absent.
+/// A model that a provider offers. Fields that the provider does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DiscoveredModel {
     /// The provider's name of the model, for the setting `model`.
     pub model: String,
-    /// The provider's name of the model for people.
+    /// Display name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Size of the context window, in tokens.

@@ -3,7 +3,7 @@
 //! <https://openrouter.ai/docs/api-reference/list-available-models>.
 
 use reqwest::Response;
-use serde::Deserialize;
+use serde_json::Value;
 use tallybook_protocol::{DiscoveredModel, first_chars};
 use tokio::time::timeout;
 
@@ -11,7 +11,7 @@ use super::{
     endpoint::Endpoint,
     error::ModelError,
     http,
-    limits::{DISCOVER_TIMEOUT, MAX_DISCOVERED_MODELS, MAX_MODEL_LIST_BYTES, MAX_MODEL_NAME_CHARS},
+    limits::{CONTEXT_TOKENS, DISCOVER_TIMEOUT, MAX_DISCOVERED_MODELS, MAX_MODEL_LIST_BYTES, MAX_MODEL_NAME_CHARS},
     settings::{ConnectError, ModelSettings},
 };
 
@@ -35,8 +35,8 @@ pub enum DiscoverError {
     },
 }
 
-/// Asks the provider in the settings for its models. The name of the model in the settings is not used. What a provider
-/// sends beyond the limits is left out.
+/// Asks the provider in the settings for its models. The name of the model in the settings is not used. Entries
+/// beyond the limits are dropped.
 pub async fn discover(settings: &ModelSettings) -> Result<Vec<DiscoveredModel>, DiscoverError> {
     let endpoint = Endpoint::of_models(settings)?;
     let listed = timeout(DISCOVER_TIMEOUT, list(&endpoint)).await;
@@ -46,10 +46,9 @@ pub async fn discover(settings: &ModelSettings) -> Result<Vec<DiscoveredModel>, 
 async fn list(endpoint: &Endpoint) -> Result<Vec<DiscoveredModel>, DiscoverError> {
     let no_list = || DiscoverError::NoList { address: endpoint.address.clone() };
     let body = read(http::get(endpoint).await?).await.ok_or_else(no_list)?;
-    let list: ModelsBody = serde_json::from_slice(&body).map_err(|_| no_list())?;
-    let models = list.data.or(list.models).ok_or_else(no_list)?;
-    let known = |model: &Offered| (1..=MAX_MODEL_NAME_CHARS).contains(&model.id.chars().count());
-    Ok(models.into_iter().filter(known).take(MAX_DISCOVERED_MODELS).map(Offered::read).collect())
+    let list: Value = serde_json::from_slice(&body).map_err(|_| no_list())?;
+    let models = list["data"].as_array().or(list["models"].as_array()).ok_or_else(no_list)?;
+    Ok(models.iter().filter_map(read_model).take(MAX_DISCOVERED_MODELS).collect())
 }
 
 /// Reads the body of a response; `None` if the connection is lost or the body is too long.
@@ -64,66 +63,33 @@ async fn read(mut response: Response) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// The list: OpenAI's form, and the form of a few compatible servers.
-#[derive(Deserialize)]
-struct ModelsBody {
-    data: Option<Vec<Offered>>,
-    models: Option<Vec<Offered>>,
-}
-
-/// A model of the list. Only the name is certain; the rest is in the forms of single providers.
-#[derive(Deserialize)]
-struct Offered {
-    #[serde(alias = "name")]
-    id: String,
-    /// Anthropic.
-    display_name: Option<String>,
-    /// OpenRouter.
-    context_length: Option<u32>,
-    /// Anthropic.
-    max_input_tokens: Option<u32>,
-    /// vLLM.
-    max_model_len: Option<u32>,
-    /// OpenRouter.
-    architecture: Option<Architecture>,
-    /// OpenRouter.
-    pricing: Option<Pricing>,
-}
-
-#[derive(Deserialize)]
-struct Architecture {
-    #[serde(default)]
-    input_modalities: Vec<String>,
-}
-
-/// Prices per token, as decimal numbers in strings.
-#[derive(Deserialize)]
-struct Pricing {
-    prompt: Option<String>,
-    completion: Option<String>,
-}
-
-impl Offered {
-    fn read(self) -> DiscoveredModel {
-        let price = |per_token: Option<&String>| {
-            let price = per_token?.parse::<f64>().ok()? * 1_000_000.0;
-            // A price below zero means that it depends on the request.
-            (0.0..=1_000_000.0).contains(&price).then(|| (price * 1_000_000.0).round() / 1_000_000.0)
-        };
-        let prices = self
-            .pricing
-            .as_ref()
-            .and_then(|pricing| Some((price(pricing.prompt.as_ref())?, price(pricing.completion.as_ref())?)));
-        let modalities = self.architecture.map(|architecture| architecture.input_modalities).unwrap_or_default();
-        let is_named = !modalities.is_empty();
-        let context = self.context_length.or(self.max_input_tokens).or(self.max_model_len);
-        DiscoveredModel {
-            model: self.id.strip_prefix(GOOGLE_PREFIX).unwrap_or(&self.id).to_owned(),
-            title: self.display_name.map(|title| first_chars(&title, MAX_MODEL_NAME_CHARS).to_owned()),
-            context_tokens: context.filter(|tokens| super::limits::CONTEXT_TOKENS.contains(tokens)),
-            vision: is_named.then(|| modalities.iter().any(|modality| modality == "image")),
-            input_price: prices.map(|(input, _)| input),
-            output_price: prices.map(|(_, output)| output),
-        }
+/// Reads an entry of the list. Only its name is certain; the other fields are provider-specific. Returns `None` if the
+/// name is missing or too long.
+fn read_model(entry: &Value) -> Option<DiscoveredModel> {
+    let id = entry["id"].as_str().or(entry["name"].as_str())?;
+    if !(1..=MAX_MODEL_NAME_CHARS).contains(&id.chars().count()) {
+        return None;
     }
+    let title = entry["display_name"].as_str().or(entry["name"].as_str()).filter(|title| *title != id);
+    let context = ["context_length", "max_input_tokens", "max_model_len"].iter().find_map(|key| entry[key].as_u64());
+    let context =
+        context.and_then(|tokens| u32::try_from(tokens).ok()).filter(|tokens| CONTEXT_TOKENS.contains(tokens));
+    let modalities = entry["architecture"]["input_modalities"].as_array();
+    let pricing = &entry["pricing"];
+    let prices = price(&pricing["prompt"]).zip(price(&pricing["completion"]));
+    Some(DiscoveredModel {
+        model: id.strip_prefix(GOOGLE_PREFIX).unwrap_or(id).to_owned(),
+        title: title.map(|title| first_chars(title, MAX_MODEL_NAME_CHARS).to_owned()),
+        context_tokens: context,
+        vision: modalities.map(|modalities| modalities.iter().any(|modality| modality == "image")),
+        input_price: prices.map(|(input, _)| input),
+        output_price: prices.map(|(_, output)| output),
+    })
+}
+
+/// Converts a price per token, as a decimal number in a string, to a price per million tokens. A price below zero means
+/// that it depends on the request.
+fn price(per_token: &Value) -> Option<f64> {
+    let price = per_token.as_str()?.parse::<f64>().ok()? * 1_000_000.0;
+    (0.0..=1_000_000.0).contains(&price).then(|| (price * 1_000_000.0).round() / 1_000_000.0)
 }

@@ -31,8 +31,8 @@ impl SettingNames {
     pub fn in_page() -> Self {
         Self {
             api_key: "the model's API key in the settings".to_owned(),
-            model: "the model's name".to_owned(),
-            base_url: "its URL in the settings".to_owned(),
+            model: "the provider's name of the model".to_owned(),
+            base_url: "the URL in the model's settings".to_owned(),
             need_restart: false,
         }
     }

@@ -7,7 +7,7 @@ use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::{
     sync::watch,
     task::JoinSet,
-    time::{Instant, interval, timeout},
+    time::{Instant, interval, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,7 @@ struct Shared {
     added: Mutex<Vec<AddedServer>>,
     pins: Arc<dyn PinStore>,
     secrets: Secrets,
+    started_at: Instant,
     offer: Mutex<AvailableTools>,
     changes: watch::Sender<u64>,
 }
@@ -126,6 +127,7 @@ impl ToolServers {
             added: Mutex::default(),
             pins: Arc::clone(pins),
             secrets: secrets.clone(),
+            started_at: Instant::now(),
             offer: Mutex::new(offer),
             changes: watch::Sender::new(0),
         });
@@ -170,12 +172,12 @@ impl ToolServers {
         shared.publish();
     }
 
-    /// Waits until each server has connected or failed once, for at most 10 seconds. Without this, the first turns
+    /// Waits until each server has connected or failed once, at most until 10 seconds after the start. Without this, the first turns
     /// after a start would lack the tools of servers that are about to connect.
     pub async fn first_connections(&self) {
         let mut changes = self.changes();
         let settled = changes.wait_for(|_| !self.shared.offer().is_awaited);
-        let _ = timeout(FIRST_CONNECTION_TIMEOUT, settled).await;
+        let _ = timeout_at(self.shared.started_at + FIRST_CONNECTION_TIMEOUT, settled).await;
     }
 
     /// Returns the tools that a turn may use if it starts now. A turn keeps the tools that it started with.
@@ -222,7 +224,7 @@ async fn retire(removed: AddedServer) {
     let AddedServer { server, stop, .. } = removed;
     let begun = Instant::now();
     let mut check = interval(RETIREMENT_CHECK);
-    // The server's own task and this one have the other two references.
+    // Two references remain: this task's and that of the server's own task.
     while Arc::strong_count(&server) > 2 && begun.elapsed() < MAX_RETIREMENT {
         tokio::select! {
             () = stop.cancelled() => return,

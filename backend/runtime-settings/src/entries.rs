@@ -16,8 +16,8 @@ use crate::{
     tool_server_source::{ToolServerSource, read_headers},
 };
 
-/// Names that are paths of the API.
-const RESERVED_NAMES: [&str; 2] = ["discover", "test"];
+/// Names that are paths of the API, or that URLs cannot contain.
+const RESERVED_NAMES: [&str; 4] = ["discover", "test", ".", ".."];
 
 impl RuntimeSettings {
     /// Adds an entry. `new` has the settings and the secret. Returns the name.
@@ -78,8 +78,8 @@ impl RuntimeSettings {
             let row = find(&mut tx, kind, name, version).await?;
             let kept = if is_secret_set { None } else { store::find_secret(&mut tx, row.id, kind.secret()).await? };
             let after = merge(kind, &row.settings, &patch, kept.is_some())?;
-            // A secret that cannot be decrypted needs no check: the entry cannot be used anyway.
-            let kept = kept.and_then(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name)).ok());
+            let kept = kept.map(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name))).transpose();
+            let kept = kept.map_err(|error| invalid(kind, error.to_string()))?;
             let checked = self.check(kind, after, secret.as_ref().or(kept.as_ref()))?;
             if checked.name != name {
                 return Err(invalid(kind, "The name cannot be changed. Add a new entry instead."));
@@ -100,7 +100,7 @@ impl RuntimeSettings {
         self.refresh().await
     }
 
-    /// Removes an added entry. Turns that use it continue.
+    /// Removes an added entry, even if the settings file has an entry of the same name. Turns that use it continue.
     pub(crate) async fn delete_entry(
         &self,
         kind: EntryKind,
@@ -108,11 +108,14 @@ impl RuntimeSettings {
         name: &str,
         version: Option<i64>,
     ) -> Result<(), SettingsError> {
-        self.check_added(kind, name)?;
         with_retries(|| async {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
-            let row = find(&mut tx, kind, name, version).await?;
+            let found = find(&mut tx, kind, name, version).await;
+            if let Err(SettingsError::NotFound(..)) = found {
+                self.check_added(kind, name)?;
+            }
+            let row = found?;
             store::delete(&mut tx, row.id).await?;
             let action = match kind {
                 EntryKind::Model => AuditAction::ModelRemoved,
@@ -179,7 +182,7 @@ async fn find(
     Ok(row)
 }
 
-/// Applies changes to stored settings (<https://www.rfc-editor.org/rfc/rfc7396>). If a stored secret is kept, the server
+/// Replaces stored settings; null removes one. If a stored secret is kept, the server
 /// that receives it must stay the same.
 fn merge(
     kind: EntryKind,

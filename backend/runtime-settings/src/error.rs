@@ -13,12 +13,12 @@ pub enum SettingsError {
     NotFound(EntryKind, String),
     /// The entry is configured outside the page.
     #[error(
-        "The {0} {1:?} is set in the settings file or the environment, so it can only be changed there. To add one here, \
-         use another name."
+        "The {0} {1:?} is set in the settings file or the environment, so it can only be changed there. A {0} \
+         that is added here needs another name."
     )]
     SetInFile(EntryKind, String),
     /// Another added entry has the name.
-    #[error("A {0} named {1:?} exists already. Choose another name, or change that one.")]
+    #[error("A {0} named {1:?} exists already. Choose another name, or change the existing entry.")]
     NameTaken(EntryKind, String),
     /// A setting is not valid.
     #[error("{1}")]
@@ -30,7 +30,7 @@ pub enum SettingsError {
     )]
     ProgramInFileOnly,
     /// The entry was changed after the caller read it.
-    #[error("Another admin has changed this {0} in the meantime. Read it again, then repeat your change.")]
+    #[error("Another admin has changed this {0} in the meantime. Reload it, then repeat your change.")]
     VersionChanged(EntryKind),
     /// The limit on added entries is reached.
     #[error("The limit of {1} added entries is reached. Remove a {0} first.")]

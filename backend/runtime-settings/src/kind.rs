@@ -1,4 +1,4 @@
-//! The kinds of entries of the catalog, and what differs between them.
+//! Kinds of catalog entries, with their names, secret fields and address fields.
 
 use std::fmt;
 
@@ -19,6 +19,9 @@ pub(crate) struct Checked {
 }
 
 impl EntryKind {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 2] = [Self::Model, Self::ToolServer];
+
     /// Returns the name in the database.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

@@ -45,6 +45,7 @@ pub(crate) async fn run(entry: &ModelEntry) -> ModelTest {
     let ms = elapsed_ms(began);
     let tools = client.tool_offer();
     match answered {
+        Ok(text) if text.trim().is_empty() => failed("The model sent an empty answer.".to_owned(), began, tools),
         Ok(text) => {
             let vision = entry.vision || reads_images(&*client).await;
             ModelTest { ok: true, text: first_chars(&text, MAX_TEXT_CHARS).to_owned(), ms, error: None, tools, vision }

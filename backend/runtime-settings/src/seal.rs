@@ -74,10 +74,10 @@ pub enum SealError {
         /// The cause.
         source: io::Error,
     },
-    /// The value was encrypted with another key, or is damaged.
+    /// The value was encrypted with another key, or is damaged, or the key is lost.
     #[error(
         "The stored secret cannot be decrypted, because the server's secret key (SECRET_KEY, or the key file beside the \
-         database) has changed. Enter the API key or the headers again."
+         database) has changed or is missing. Restore it, or enter the API key or the headers again."
     )]
     OtherKey,
     /// The library failed, for example for lack of random numbers.
@@ -113,7 +113,11 @@ impl Sealer {
 
     /// Decrypts a value that was encrypted with this `context`.
     pub(crate) fn open(&self, sealed: &Sealed, context: &str) -> Result<SecretString, SealError> {
-        let Key { id, key } = self.key(false)?;
+        let Key { id, key } = self.key(false).map_err(|error| match error {
+            SealError::NoKey => SealError::OtherKey,
+            SealError::KeyFile { source, .. } if source.kind() == io::ErrorKind::NotFound => SealError::OtherKey,
+            error => error,
+        })?;
         if id != sealed.key_id {
             return Err(SealError::OtherKey);
         }
@@ -177,11 +181,18 @@ fn read(path: &Path) -> io::Result<String> {
     if secret.trim().is_empty() { Err(io::Error::other("it is empty")) } else { Ok(secret) }
 }
 
+/// Creates the key file. It appears only when it is complete.
 fn create(path: &Path, secret: &str) -> io::Result<()> {
-    let mut file = create_private_file(path)?;
+    let unfinished = path.with_added_extension("new");
+    match std::fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = create_private_file(&unfinished)?;
     file.write_all(secret.as_bytes())?;
     file.write_all(b"\n")?;
-    file.sync_all()
+    file.sync_all()?;
+    std::fs::rename(unfinished, path)
 }
 
 #[cfg(test)]
@@ -213,7 +224,7 @@ mod tests {
         let path = folder.path().join("tallybook.db.key");
         let reopened = || Sealer::new(None, true, Some(path.clone())).unwrap();
         let sealed = with("one").seal(&"sk".into(), "c").unwrap();
-        assert!(matches!(reopened().open(&sealed, "c"), Err(SealError::KeyFile { .. })));
+        assert!(matches!(reopened().open(&sealed, "c"), Err(SealError::OtherKey)));
         assert!(!path.exists());
         let sealed = reopened().seal(&"sk".into(), "c").unwrap();
         assert_eq!(reopened().open(&sealed, "c").unwrap().expose_secret(), "sk");

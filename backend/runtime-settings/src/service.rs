@@ -19,12 +19,16 @@ use crate::{
     kind::EntryKind,
     model_source::ModelSource,
     seal::{Sealed, Sealer},
-    store::{self, EntryRow},
+    store::{self, EntryRow, StoredEntry},
     tool_server_source::ToolServerSource,
 };
 
 /// Interval at which a server looks for changes that other servers made.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Interval for an embedded database, which has no other server. Only a change that could not be applied at once is
+/// found this way.
+const EMBEDDED_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The settings that change while the server runs. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -62,7 +66,7 @@ pub(crate) struct AddedEntries {
     pub(crate) tool_servers: Vec<Added<ToolServerFields, ToolServerSource>>,
 }
 
-/// An added entry. `source` is what the server uses, or the reason why it cannot be used.
+/// An added entry. `source` is the usable entry, or the reason why it cannot be used.
 #[derive(Clone)]
 pub(crate) struct Added<Fields, Source> {
     id: i64,
@@ -99,10 +103,12 @@ impl RuntimeSettings {
         Ok(service)
     }
 
-    /// Applies changes that other servers of the database made. Never returns.
-    pub async fn watch(self) {
+    /// Applies changes that other servers of the database made, and those that could not be applied at once. Never
+    /// returns.
+    pub async fn watch(self, is_embedded: bool) {
+        let interval = if is_embedded { EMBEDDED_POLL_INTERVAL } else { POLL_INTERVAL };
         loop {
-            tokio::time::sleep(POLL_INTERVAL).await;
+            tokio::time::sleep(interval).await;
             if let Err(error) = self.refresh_if_changed().await {
                 // No warning: while the database is unreachable, other parts of the server report it.
                 tracing::debug!(%error, "cannot check for changed settings");
@@ -122,14 +128,17 @@ impl RuntimeSettings {
     pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;
-        // Read first: a change after this is applied the next time.
-        added.version = store::version(&context.db).await?;
-        added.models = context
-            .read(EntryKind::Model, &added.models, |fields, key| {
-                ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)
-            })
-            .await?;
-        added.tool_servers = context.read(EntryKind::ToolServer, &added.tool_servers, ToolServerSource::read).await?;
+        // Reads the version first, so that a change during the next read is noticed at the next poll.
+        let version = store::version(&context.db).await?;
+        let entries = store::list(&context.db).await?;
+        // From here on nothing is awaited, so a change is applied as a whole or not at all.
+        let read_model = |fields: &ModelFields, key: Option<&SecretString>| {
+            ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)
+        };
+        let models = context.read(EntryKind::Model, &entries, &added.models, read_model);
+        let read_server = ToolServerSource::read;
+        let tool_servers = context.read(EntryKind::ToolServer, &entries, &added.tool_servers, read_server);
+        *added = AddedEntries { version, models, tool_servers };
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());
         let servers = || added.tool_servers.iter().filter_map(|server| Some((server, server.source.as_ref().ok()?)));
         let keys = models.clone().filter_map(|source| Some(source.entry.api_key()?.expose().to_owned()));
@@ -152,7 +161,8 @@ impl Context {
 
     /// Returns the reason why an added entry is not used.
     pub(crate) fn problem<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) -> Option<String> {
-        let hidden = || format!("The settings file has a {kind} of the same name, which is used instead.");
+        let hidden =
+            || format!("The settings file or the environment has a {kind} of the same name, which is used instead.");
         let is_hidden = self.is_configured(kind, name);
         is_hidden.then(hidden).or_else(|| source.as_ref().err().cloned())
     }
@@ -163,46 +173,45 @@ impl Context {
         }
     }
 
-    /// Reads the added entries of a kind. Entries in `known` that did not change stay as they are: a model keeps its
-    /// client, and with it the quirks that its server is known to have.
-    async fn read<F, S>(
+    /// Reads entries of a kind. Entries in `known` that did not change stay as they are: a model keeps its client, and
+    /// with it the quirks that its server is known to have.
+    fn read<F, S>(
         &self,
         kind: EntryKind,
+        entries: &[StoredEntry],
         known: &[Added<F, S>],
         read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
-    ) -> Result<Vec<Added<F, S>>, SettingsError>
+    ) -> Vec<Added<F, S>>
     where
         F: Clone + DeserializeOwned + Named,
         S: Clone,
     {
-        let rows = store::list(&self.db, kind).await?;
-        let mut secrets = store::list_secrets(&self.db, kind.secret()).await?;
-        let entries = rows.into_iter().map(|row| {
-            let secret = secrets.remove(&row.id);
-            let is_same = |entry: &&Added<F, S>| (entry.id, entry.version) == (row.id, row.version);
-            let known = known.iter().find(is_same).filter(|entry| entry.source.is_ok());
-            known.cloned().unwrap_or_else(|| self.read_entry(kind, row, secret, &read))
-        });
-        Ok(entries.collect())
+        let entries =
+            entries.iter().filter(|entry| entry.kind == kind.as_str()).map(|StoredEntry { row, sealed, .. }| {
+                let is_same = |entry: &&Added<F, S>| (entry.id, entry.version) == (row.id, row.version);
+                let known = known.iter().find(is_same).filter(|entry| entry.source.is_ok());
+                known.cloned().unwrap_or_else(|| self.read_entry(kind, row, sealed.as_ref(), &read))
+            });
+        entries.collect()
     }
 
     fn read_entry<F: DeserializeOwned + Named, S>(
         &self,
         kind: EntryKind,
-        row: EntryRow,
-        sealed: Option<Sealed>,
+        row: &EntryRow,
+        sealed: Option<&Sealed>,
         read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
     ) -> Added<F, S> {
         let has_secret = sealed.is_some();
         let fields = serde_json::from_str::<F>(&row.settings);
         let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
         let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
-            let secret = sealed.map(|sealed| self.sealer.open(&sealed, &kind.seal_context(&row.name))).transpose();
+            let secret = sealed.map(|sealed| self.sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
             read(fields, secret.map_err(|error| error.to_string())?.as_ref())
         });
         Added {
             id: row.id,
-            fields: fields.unwrap_or_else(|_| F::named(row.name)),
+            fields: fields.unwrap_or_else(|_| F::named(row.name.clone())),
             version: row.version,
             updated_at: row.updated_at,
             has_secret,

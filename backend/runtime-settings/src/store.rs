@@ -1,7 +1,5 @@
 //! SQL on the tables of the catalog: `catalog_state`, `catalog_entries` and `sealed`.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 
@@ -21,11 +19,21 @@ pub(crate) struct EntryRow {
     pub(crate) updated_at: DateTime<Utc>,
 }
 
+/// An added entry with its secret.
+pub(crate) struct StoredEntry {
+    pub(crate) kind: String,
+    pub(crate) row: EntryRow,
+    pub(crate) sealed: Option<Sealed>,
+}
+
 #[derive(sqlx::FromRow)]
-struct SealedRow {
-    entry_id: i64,
+struct JoinedRow {
+    kind: String,
     #[sqlx(flatten)]
-    sealed: Sealed,
+    row: EntryRow,
+    key_id: Option<String>,
+    nonce: Option<Vec<u8>>,
+    ciphertext: Option<Vec<u8>>,
 }
 
 /// Returns the version of the catalog.
@@ -44,30 +52,24 @@ pub(crate) async fn next_version(tx: &mut Transaction) -> sqlx::Result<i64> {
     tx.query("SELECT version FROM catalog_state WHERE id = 1").fetch_value().await
 }
 
-/// Lists the added entries of a kind, oldest first.
-pub(crate) async fn list(db: &Database, kind: EntryKind) -> sqlx::Result<Vec<EntryRow>> {
-    db.reader()
-        .query(select!(
-            "SELECT id, name, settings, version, updated_at FROM catalog_entries WHERE kind = ? ORDER BY id LIMIT ?"
-        ))
-        .bind(kind.as_str())
-        .bind(i64::try_from(MAX_ENTRIES).unwrap_or(i64::MAX))
-        .fetch_all()
-        .await
-}
-
-/// Returns the encrypted values of a secret setting, by the ids of their entries.
-pub(crate) async fn list_secrets(db: &Database, field: &str) -> sqlx::Result<HashMap<i64, Sealed>> {
-    let rows: Vec<SealedRow> = db
+/// Lists the added entries of all kinds with their secrets, oldest first. A single statement reads both, so that no new
+/// secret is combined with an old address.
+pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<StoredEntry>> {
+    let rows: Vec<JoinedRow> = db
         .reader()
         .query(select!(
-            "SELECT entry_id, key_id, nonce, ciphertext FROM sealed WHERE field = ? ORDER BY entry_id LIMIT ?"
+            "SELECT e.id, e.kind, e.name, e.settings, e.version, e.updated_at, s.key_id, s.nonce, s.ciphertext \
+             FROM catalog_entries e LEFT JOIN sealed s ON s.entry_id = e.id ORDER BY e.id LIMIT ?"
         ))
-        .bind(field)
-        .bind(i64::try_from(MAX_ENTRIES).unwrap_or(i64::MAX))
+        .bind(i64::try_from(EntryKind::ALL.len() * MAX_ENTRIES).unwrap_or(i64::MAX))
         .fetch_all()
         .await?;
-    Ok(rows.into_iter().map(|row| (row.entry_id, row.sealed)).collect())
+    let stored = |JoinedRow { kind, row, key_id, nonce, ciphertext }| {
+        let sealed = key_id.zip(nonce).zip(ciphertext);
+        let sealed = sealed.map(|((key_id, nonce), ciphertext)| Sealed { key_id, nonce, ciphertext });
+        StoredEntry { kind, row, sealed }
+    };
+    Ok(rows.into_iter().map(stored).collect())
 }
 
 /// Returns the added entry with this name.

@@ -48,6 +48,10 @@ impl ToolServerSource {
             None => BTreeMap::new(),
         };
         let settings = ToolServerSettings { headers, ..settings };
+        // Unlike headers, the URL is stored and shown in clear.
+        if fields.url.contains(['?', '#']) {
+            return Err("url must not contain a query or fragment. Send a token in headers instead.".to_owned());
+        }
         check(&settings, None, |_| None).map_err(|error| format!("{error}."))?;
         Ok(Self { settings })
     }

@@ -60,8 +60,8 @@ pub enum StartError {
     /// The secret key cannot be used.
     #[error(transparent)]
     SecretKey(#[from] SealError),
-    /// The added models could not be read.
-    #[error("cannot read the models that were added in the page: {0}")]
+    /// The added models and tool servers could not be read.
+    #[error("cannot read the models and tool servers that were added in the page: {0}")]
     AddedModels(#[from] SettingsError),
     /// The tools are not valid.
     #[error(transparent)]
@@ -114,7 +114,7 @@ impl Application {
         let db = Database::connect(&settings.database_url).await?;
         let url = &settings.database_url;
         let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
-        let is_shared = !url.is_embedded();
+        let is_embedded = url.is_embedded();
         let configured = ConfiguredEntries {
             models: settings.models.clone(),
             model_defaults: settings.model_defaults,
@@ -170,9 +170,7 @@ impl Application {
             .with_public_url(settings.public_url.clone())
             .with_metrics_token(settings.metrics_token.clone());
         let server = http::serve(listener, state).map_err(StartError::Server)?;
-        if is_shared {
-            service.spawn_until_draining(runtime_settings.watch());
-        }
+        service.spawn_until_draining(runtime_settings.watch(is_embedded));
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(history.run_maintenance());
         service.spawn_until_draining(service.files().clone().run_maintenance());

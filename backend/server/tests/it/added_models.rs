@@ -144,13 +144,18 @@ on_every_engine! {
         assert_eq!(origins, ["file", "page"]);
         assert!(listed["items"][1]["problem"].as_str().unwrap().contains("same name"), "{listed}");
         assert!(!listed.to_string().contains("sk-"), "{listed}");
-        for (method, path) in [(Method::PATCH, "/api/admin/models/Sonnet"), (Method::DELETE, "/api/admin/models/Sonnet"), (Method::POST, "/api/admin/models")] {
+        for (method, path) in [(Method::PATCH, "/api/admin/models/Sonnet"), (Method::POST, "/api/admin/models")] {
             assert_problem(request(&app, method, path, body("Sonnet", &theirs)).await, 409, "set-in-file").await;
         }
         ours.reply([text("From the file.")]);
         let conversation = app.create_conversation().await;
         app.send(&conversation, "Who are you?").await.all().await;
         assert_eq!((ours.requests().len(), theirs.requests().len()), (1, 0));
+        // The added model can be removed, but not the one of the file.
+        let remove = || request(&app, Method::DELETE, "/api/admin/models/Sonnet", json!({}));
+        assert_eq!(remove().await.status(), 204);
+        assert_problem(remove().await, 409, "set-in-file").await;
+        assert_eq!(offered(&app).await, ["Sonnet*"]);
     }
 
     async fn settings_that_are_not_valid_are_refused(engine: Engine) {
@@ -233,17 +238,19 @@ on_every_engine! {
         let asked = |provider: &str, key: &str| json!({"provider": provider, "base_url": model.url(), "api_key": key});
         model.offer(json!({"data": [
             {"id": "models/gemini-x"},
-            {"id": "big", "display_name": "Big", "max_input_tokens": 200_000},
-            {"id": "vendor/eyes", "context_length": 8192, "architecture": {"input_modalities": ["text", "image"]},
+            {"id": "big", "display_name": "Big", "max_input_tokens": 200_000, "architecture": {"input_modalities": null}},
+            {"id": "vendor/eyes", "name": "Eyes", "context_length": 8192, "architecture": {"input_modalities": ["text", "image"]},
              "pricing": {"prompt": "0.0000025", "completion": "0.00001"}},
             {"id": ""},
+            {"object": "model"},
+            "odd",
         ]}));
         for provider in ["openai", "anthropic", "openrouter", "ollama"] {
             let listed: Value = discover(asked(provider, KEY)).await.json().await.unwrap();
             let expected = json!({"items": [
                 {"model": "gemini-x"},
                 {"model": "big", "title": "Big", "context_tokens": 200_000},
-                {"model": "vendor/eyes", "context_tokens": 8192, "vision": true, "input_price": 2.5, "output_price": 10.0},
+                {"model": "vendor/eyes", "title": "Eyes", "context_tokens": 8192, "vision": true, "input_price": 2.5, "output_price": 10.0},
             ]});
             assert_eq!(listed, expected, "{provider}");
         }

@@ -132,7 +132,7 @@ on_every_engine! {
         assert_eq!(origins, ["file", "page"]);
         assert!(listed["items"][1]["problem"].as_str().unwrap().contains("same name"), "{listed}");
         assert_eq!(app.get_json("/api/tools").await["servers"].as_array().unwrap().len(), 1);
-        for (method, path) in [(Method::PATCH, "/added"), (Method::DELETE, "/added"), (Method::POST, "/added/test"), (Method::POST, "")] {
+        for (method, path) in [(Method::PATCH, "/added"), (Method::POST, "/added/test"), (Method::POST, "")] {
             let refused = request(&app, method, &format!("{PATH}{path}"), body("added", &theirs)).await;
             assert_problem(refused, 409, "set-in-file").await;
         }
@@ -176,6 +176,7 @@ on_every_engine! {
             (with("name", json!("test")), "invalid-tool-server", "reserved"),
             (with("url", json!("http://example.org/mcp")), "invalid-tool-server", "https"),
             (with("url", json!("https://169.254.169.254/mcp")), "invalid-tool-server", "link-local"),
+            (with("url", json!("https://example.org/mcp?key=5up3r")), "invalid-tool-server", "query"),
             (with("url", json!("https://example.org/${HOME}")), "invalid-tool-server", "HOME"),
             (with("headers", json!({"X-Home": "${HOME}"})), "invalid-tool-server", "HOME"),
             (with("headers", json!({"X": 1})), "invalid-tool-server", "texts"),
