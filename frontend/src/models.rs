@@ -30,7 +30,7 @@ pub(crate) struct Models {
 
 /// The data that is not a signal.
 struct Held {
-    /// The models, the default first.
+    /// The models, in the server's order.
     catalog: Vec<CatalogModel>,
     /// Number of choices that the user has made on this page.
     choices: u64,
@@ -64,7 +64,7 @@ impl Models {
         models
     }
 
-    /// Returns all models, the default first. Untracked.
+    /// Returns all models, in the server's order. Untracked.
     pub(crate) fn all(self) -> Vec<CatalogModel> {
         self.read(<[_]>::to_vec)
     }

@@ -3,11 +3,10 @@
 
 #![allow(clippy::print_stderr, reason = "the suite shows what its client writes")]
 
-use std::{collections::HashMap, env, sync::Arc, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
-use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Map, Value, json};
-use tallybook_mcp::{DefinitionHash, PinError, PinStore, Status, ToolServers, ToolServersSettings, read_servers_file};
+use tallybook_mcp::{AcceptAll, PinStore, Status, ToolServers, ToolServersSettings, read_servers_file};
 use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 use tokio::time::timeout;
 
@@ -25,26 +24,13 @@ const SAMPLES: [(&str, Sample); 5] = [
 /// Creates a value.
 type Sample = fn() -> Value;
 
-/// Stores nothing, and accepts each definition as it is.
-struct NoPins;
-
-impl PinStore for NoPins {
-    fn accepted(
-        &self,
-        _: Arc<str>,
-        seen: Vec<(String, DefinitionHash)>,
-    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
-        std::future::ready(Ok(seen.into_iter().collect())).boxed()
-    }
-}
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tallybook_http_client::install_crypto_provider();
     let url = env::args().next_back().ok_or("the address of the server is the last argument")?;
     let context: Value =
         serde_json::from_str(&env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default()).unwrap_or_default();
-    let pins: Arc<dyn PinStore> = Arc::new(NoPins);
+    let pins: Arc<dyn PinStore> = Arc::new(AcceptAll);
     let servers = ToolServers::start(ToolRegistry::default(), settings(&url)?, &pins, &Secrets::default(), |name| {
         env::var(name).ok()
     });

@@ -39,7 +39,7 @@ mod variables;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;
-pub use pins::{ChangedDefinition, DefinitionHash, PinError, PinStore};
+pub use pins::{AcceptAll, ChangedDefinition, DefinitionHash, PinError, PinStore};
 pub use probe::{ProbedTool, ProbedTools, probe};
 pub use server::Status;
 pub use servers::{ServerReport, ToolServers};

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 
 /// Error of a [`PinStore`], for the log.
 pub type PinError = Box<dyn Error + Send + Sync>;
@@ -22,6 +22,19 @@ pub trait PinStore: Send + Sync {
         server: Arc<str>,
         seen: Vec<(String, DefinitionHash)>,
     ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>>;
+}
+
+/// A store that keeps nothing and accepts each definition as it is.
+pub struct AcceptAll;
+
+impl PinStore for AcceptAll {
+    fn accepted(
+        &self,
+        _: Arc<str>,
+        seen: Vec<(String, DefinitionHash)>,
+    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
+        std::future::ready(Ok(seen.into_iter().collect())).boxed()
+    }
 }
 
 /// A definition that is not the accepted one.

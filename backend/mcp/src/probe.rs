@@ -1,16 +1,10 @@
-//! Tests a tool server that is not configured yet: connects to it once and lists its tools.
+//! Tests a tool server: connects to it once and lists its tools.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{FutureExt as _, future::BoxFuture};
 use tallybook_tools::{Risk, Secrets};
 
-use super::{
-    listing::LeftOut,
-    pins::{DefinitionHash, PinError, PinStore},
-    server::Server,
-    settings::ToolServerSettings,
-};
+use super::{listing::LeftOut, pins::AcceptAll, server::Server, settings::ToolServerSettings};
 
 /// The tools of a tested server.
 #[derive(Clone, Debug)]
@@ -35,7 +29,8 @@ pub struct ProbedTool {
 /// Connects to a server with these settings, and lists its tools. Variables in the settings are not expanded. The error
 /// is a message for admins, without `secrets`.
 pub async fn probe(name: &str, settings: ToolServerSettings, secrets: &Secrets) -> Result<ProbedTools, String> {
-    let server = Server::new(name, settings, None, Arc::new(NoPins), secrets, &|_: &str| None);
+    // Nothing is stored about a server that is only tested.
+    let server = Server::new(name, settings, None, Arc::new(AcceptAll), secrets, &|_: &str| None);
     let selection = server.probe().await.map_err(|error| secrets.hide(error.to_string()).into_owned())?;
     let tools = selection.tools.into_iter().map(|tool| ProbedTool {
         name: tool.listed.name,
@@ -43,17 +38,4 @@ pub async fn probe(name: &str, settings: ToolServerSettings, secrets: &Secrets) 
         risk: tool.risk,
     });
     Ok(ProbedTools { tools: tools.collect(), left_out: selection.left_out })
-}
-
-/// Accepts every definition, since nothing is stored about a server that is only tested.
-struct NoPins;
-
-impl PinStore for NoPins {
-    fn accepted(
-        &self,
-        _: Arc<str>,
-        seen: Vec<(String, DefinitionHash)>,
-    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
-        async move { Ok(seen.into_iter().collect()) }.boxed()
-    }
 }

@@ -150,6 +150,7 @@ impl ToolServers {
         while tasks.try_join_next().is_some() {}
         let mut added = shared.added.lock();
         let mut before = std::mem::take(&mut *added);
+        let mut has_new = false;
         for (name, settings) in servers {
             if shared.configured.iter().any(|server| *server.name == *name) {
                 continue;
@@ -164,12 +165,17 @@ impl ToolServers {
             let stop = self.stop.child_token();
             shared.spawn(&mut tasks, &server, stop.clone());
             added.push(AddedServer { settings, server, stop });
+            has_new = true;
         }
+        let is_changed = has_new || !before.is_empty();
         for removed in before {
             tasks.spawn(retire(removed));
         }
         drop((added, tasks));
-        shared.publish();
+        // Every change of the available tools is reported to the open pages.
+        if is_changed {
+            shared.publish();
+        }
     }
 
     /// Waits until each server has connected or failed once, at most until 10 seconds after the start. Without this, the first turns

@@ -32,9 +32,7 @@ impl RuntimeSettings {
         if RESERVED_NAMES.contains(&name.as_str()) {
             return Err(invalid(kind, format!("The name {name:?} is reserved. Choose another name.")));
         }
-        if self.context.is_configured(kind, &name) {
-            return Err(SettingsError::SetInFile(kind, name));
-        }
+        self.check_added(kind, &name)?;
         let sealed = self.seal(kind, &name, secret)?;
         with_retries(|| async {
             let mut tx = self.context.db.begin().await?;
@@ -182,8 +180,8 @@ async fn find(
     Ok(row)
 }
 
-/// Replaces stored settings; null removes one. If a stored secret is kept, the server
-/// that receives it must stay the same.
+/// Replaces stored settings; null removes one. If a stored secret is kept, the server that receives it must stay the
+/// same.
 fn merge(
     kind: EntryKind,
     settings: &str,

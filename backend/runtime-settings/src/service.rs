@@ -60,8 +60,8 @@ pub struct ConfiguredEntries {
 /// The added models and tool servers as this server uses them, oldest first.
 #[derive(Default)]
 pub(crate) struct AddedEntries {
-    /// Version of the catalog that is applied.
-    version: i64,
+    /// Version of the catalog that is applied; `None` until one is.
+    version: Option<i64>,
     pub(crate) models: Vec<Added<ModelFields, ModelSource>>,
     pub(crate) tool_servers: Vec<Added<ToolServerFields, ToolServerSource>>,
 }
@@ -75,6 +75,14 @@ pub(crate) struct Added<Fields, Source> {
     pub(crate) updated_at: DateTime<Utc>,
     pub(crate) has_secret: bool,
     pub(crate) source: Result<Source, String>,
+}
+
+impl AddedEntries {
+    /// Returns `true` if every entry can be used.
+    fn are_usable(&self) -> bool {
+        let models = self.models.iter().all(|model| model.source.is_ok());
+        models && self.tool_servers.iter().all(|server| server.source.is_ok())
+    }
 }
 
 impl RuntimeSettings {
@@ -109,27 +117,23 @@ impl RuntimeSettings {
         let interval = if is_embedded { EMBEDDED_POLL_INTERVAL } else { POLL_INTERVAL };
         loop {
             tokio::time::sleep(interval).await;
-            if let Err(error) = self.refresh_if_changed().await {
+            if let Err(error) = self.refresh().await {
                 // No warning: while the database is unreachable, other parts of the server report it.
                 tracing::debug!(%error, "cannot check for changed settings");
             }
         }
     }
 
-    async fn refresh_if_changed(&self) -> Result<(), SettingsError> {
-        let version = store::version(&self.context.db).await?;
-        if version != self.context.added.lock().await.version {
-            self.refresh().await?;
-        }
-        Ok(())
-    }
-
-    /// Reads the added models and tool servers, and applies them.
+    /// Reads the added models and tool servers, and applies them. Does nothing if they have not changed and can all be
+    /// used.
     pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;
         // Reads the version first, so that a change during the next read is noticed at the next poll.
         let version = store::version(&context.db).await?;
+        if added.version == Some(version) && added.are_usable() {
+            return Ok(());
+        }
         let entries = store::list(&context.db).await?;
         // From here on nothing is awaited, so a change is applied as a whole or not at all.
         let read_model = |fields: &ModelFields, key: Option<&SecretString>| {
@@ -138,7 +142,7 @@ impl RuntimeSettings {
         let models = context.read(EntryKind::Model, &entries, &added.models, read_model);
         let read_server = ToolServerSource::read;
         let tool_servers = context.read(EntryKind::ToolServer, &entries, &added.tool_servers, read_server);
-        *added = AddedEntries { version, models, tool_servers };
+        *added = AddedEntries { version: Some(version), models, tool_servers };
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());
         let servers = || added.tool_servers.iter().filter_map(|server| Some((server, server.source.as_ref().ok()?)));
         let keys = models.clone().filter_map(|source| Some(source.entry.api_key()?.expose().to_owned()));
