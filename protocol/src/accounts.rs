@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{access_record::AccessRecord, usage::PurposeUsage};
+use super::{access_record::AccessRecord, budget::BudgetStatus, usage::PurposeUsage};
 
 /// Maximum length of a user's instructions to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
@@ -75,6 +75,9 @@ pub struct Me {
     /// The user's limits, and how much of each is left.
     #[serde(default)]
     pub limits: Quotas,
+    /// The budgets that apply to the user, and how much of each is used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<BudgetStatus>,
     /// Name of the identity provider that users can sign in with; absent if the server has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,

@@ -4,6 +4,7 @@
 mod access_record;
 mod accounts;
 mod approval;
+mod budget;
 mod event;
 mod feed;
 mod file;
@@ -18,6 +19,7 @@ mod raw_json;
 mod reasoning;
 mod resource;
 mod search;
+mod server_settings;
 mod share;
 pub mod sse;
 mod status;
@@ -37,6 +39,7 @@ pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, DeciderKind, Decision, DisabledTools,
     NewDecision, NewDecisions, ToolCallDecision, ToolCallReview, ToolSwitches, Verdict,
 };
+pub use budget::{Budget, BudgetAmount, BudgetPeriod, BudgetStatus};
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
     ToolCallProgress, ToolCallStart, TurnError,
@@ -57,9 +60,12 @@ pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
     ContextTruncation, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation,
-    NewMessage, Page, Problem, ReasoningSummary, RetryOptions, UpdateConversation, Window,
+    NewMessage, Page, Problem, ProblemBudget, ReasoningSummary, RetryOptions, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
+pub use server_settings::{
+    CurrentServerSettings, MemoryFields, PlanFields, ReviewFields, ServerSettings, SettingsChange, SettingsHistory,
+};
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use text::{first_bytes, first_chars};

@@ -381,6 +381,21 @@ pub struct Problem {
     pub detail: String,
     /// ID of this request in the server's log.
     pub request_id: String,
+    /// The budget, if it is used up.
+    #[serde(flatten)]
+    pub budget: Option<ProblemBudget>,
+}
+
+/// The budget of the problem `budget-used-up`, in tokens or in billionths of the currency of the prices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProblemBudget {
+    /// End of the period, when the budget starts again.
+    pub resets_at: DateTime<Utc>,
+    /// How much is used.
+    pub used: i64,
+    /// The limit.
+    pub limit: i64,
 }
 
 #[cfg(test)]

@@ -209,12 +209,12 @@ impl Accounts {
         token: Option<String>,
         browser: &Browser,
     ) -> Result<UserId, AccountsError> {
-        let settings = &self.context.settings;
+        let sign_up = self.rules().sign_up;
         let token = token.unwrap_or_default();
-        if token.is_empty() && settings.sign_up != SignUp::Open {
+        if token.is_empty() && sign_up != SignUp::Open {
             return Err(OpenIdError::Unknown { name: self.issuer()?.settings().name.clone() }.into());
         }
-        if settings.sign_up == SignUp::Closed {
+        if sign_up == SignUp::Closed {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;

@@ -39,7 +39,7 @@ pub use passwords::Password;
 pub use revocable_streams::OpenStream;
 pub use service::Accounts;
 pub use sessions::{Browser, NewSession};
-pub use settings::{AccountsMode, AccountsSettings, SignUp};
+pub use settings::{AccountRules, AccountsMode, AccountsSettings, SignUp};
 pub use store::{
     audit::{Action as AuditAction, note as note_audit},
     users::lock_user,

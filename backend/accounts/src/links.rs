@@ -95,7 +95,7 @@ impl Accounts {
 
     /// Creates an invitation link with which a user can create an account.
     pub async fn invite(&self, admin: &Caller, role: UserRole) -> Result<Invitation, AccountsError> {
-        if self.context.settings.sign_up == SignUp::Closed {
+        if self.rules().sign_up == SignUp::Closed {
             return Err(AccountsError::SignUpClosed);
         }
         let (secret, expires_at) = (Secret::make()?, now() + INVITATION_LIFETIME);
@@ -136,7 +136,7 @@ impl Accounts {
     /// Returns `true` if an account can be created with this token. An empty token means open sign-up.
     pub async fn can_sign_up(&self, token: &str) -> Result<bool, AccountsError> {
         if token.is_empty() {
-            return Ok(self.context.settings.is_password_sign_up_open());
+            return Ok(self.is_password_sign_up_open());
         }
         Ok(self.role_by(token).await?.is_some())
     }
@@ -144,7 +144,7 @@ impl Accounts {
     /// Returns the role of an account created with this invitation token, or without one if the token is empty. Returns
     /// `None` if that is not allowed.
     pub(crate) async fn role_by(&self, token: &str) -> Result<Option<UserRole>, AccountsError> {
-        match self.context.settings.sign_up {
+        match self.rules().sign_up {
             SignUp::Closed => return Ok(None),
             SignUp::Open if token.is_empty() => return Ok(Some(UserRole::User)),
             SignUp::Open | SignUp::Invitation => {}
@@ -162,7 +162,7 @@ impl Accounts {
         password: Password,
         browser: Browser,
     ) -> Result<NewSession, AccountsError> {
-        if self.context.settings.is_sign_up_closed(token) {
+        if self.is_sign_up_closed(token) {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;

@@ -10,10 +10,12 @@ use std::{
     },
 };
 
+use parking_lot::RwLock;
 use tallybook_database::Database;
 
 use super::{
-    AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, revocable_streams::OpenStreams, store::users,
+    AccountRules, AccountsError, AccountsSettings, SignUp, openid::Issuer, passwords::Hasher,
+    revocable_streams::OpenStreams, store::users,
 };
 
 /// The accounts service. Cheap to clone; all clones share one state.
@@ -26,6 +28,7 @@ pub struct Accounts {
 pub(crate) struct Context {
     pub(crate) db: Database,
     pub(crate) settings: AccountsSettings,
+    rules: RwLock<AccountRules>,
     pub(crate) hasher: Hasher,
     pub(crate) streams: Arc<OpenStreams>,
     /// Identity provider with which users can sign in without a password; `None` if none is configured.
@@ -40,12 +43,42 @@ impl Accounts {
         let (hasher, streams) = (Hasher::default(), Arc::default());
         let issuer = settings.openid.clone().map(Issuer::new);
         let has_admin = AtomicBool::new(false);
-        Self { context: Arc::new(Context { db, settings, hasher, streams, issuer, has_admin }) }
+        let rules = RwLock::new(AccountRules { sign_up: settings.sign_up, sharing: settings.sharing });
+        Self { context: Arc::new(Context { db, settings, rules, hasher, streams, issuer, has_admin }) }
     }
 
-    /// Returns the operator's settings.
+    /// Returns the operator's settings, with the rules of the start.
     pub fn settings(&self) -> &AccountsSettings {
         &self.context.settings
+    }
+
+    /// Returns the rules that apply now.
+    pub fn rules(&self) -> AccountRules {
+        *self.context.rules.read()
+    }
+
+    /// Replaces the rules.
+    pub fn set_rules(&self, rules: AccountRules) {
+        *self.context.rules.write() = rules;
+    }
+
+    /// Returns `true` if anyone can create an account with a password, without an invitation. If the identity
+    /// provider's users are restricted to email domains, only the provider can prove an address, so a password is not
+    /// enough.
+    pub fn is_password_sign_up_open(&self) -> bool {
+        let openid = self.context.settings.openid.as_ref();
+        let has_domains = openid.is_some_and(|openid| !openid.email_domains.is_empty());
+        self.rules().sign_up == SignUp::Open && !has_domains
+    }
+
+    /// Returns `true` if the policy lets no account with a password be created with this invitation token, even if the
+    /// token is valid. It is empty without an invitation; if the policy is `Invitation`, that is an invalid token.
+    pub fn is_sign_up_closed(&self, token: &str) -> bool {
+        match self.rules().sign_up {
+            SignUp::Closed => true,
+            SignUp::Open => token.is_empty() && !self.is_password_sign_up_open(),
+            SignUp::Invitation => false,
+        }
     }
 
     /// Returns the issuer URL of the identity provider, or `None` if none is configured.

@@ -30,14 +30,39 @@ pub enum SignUp {
     Closed,
 }
 
+impl SignUp {
+    /// Returns the policy with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        <Self as clap::ValueEnum>::from_str(name, false).ok()
+    }
+
+    /// Returns the name of the policy.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Invitation => "invitation",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// Rules that admins can change while the server runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountRules {
+    /// Sign-up policy: who can create an account.
+    pub sign_up: SignUp,
+    /// `true` if users can share conversations with links.
+    pub sharing: bool,
+}
+
 /// Operator settings for accounts.
 #[derive(Clone, Debug, Default)]
 pub struct AccountsSettings {
     /// `true` if users must sign in.
     pub required: bool,
-    /// Sign-up policy: who can create an account.
+    /// Sign-up policy at the start: who can create an account.
     pub sign_up: SignUp,
-    /// `true` if users can share conversations with links.
+    /// `true` if users can share conversations with links, at the start.
     pub sharing: bool,
     /// Networks of the reverse proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpNet>,
@@ -54,24 +79,6 @@ impl AccountsSettings {
             AccountsMode::On => Some(true),
             AccountsMode::Auto => Some(!is_loopback),
             AccountsMode::Off => is_loopback.then_some(false),
-        }
-    }
-
-    /// Returns `true` if anyone can create an account with a password, without an invitation. If the identity
-    /// provider's users are restricted to email domains, only the provider can prove an address, so a password is not
-    /// enough.
-    pub fn is_password_sign_up_open(&self) -> bool {
-        let has_domains = self.openid.as_ref().is_some_and(|openid| !openid.email_domains.is_empty());
-        self.sign_up == SignUp::Open && !has_domains
-    }
-
-    /// Returns `true` if the policy lets no account with a password be created with this invitation token, even if the
-    /// token is valid. It is empty without an invitation; if the policy is `Invitation`, that is an invalid token.
-    pub fn is_sign_up_closed(&self, token: &str) -> bool {
-        match self.sign_up {
-            SignUp::Closed => true,
-            SignUp::Open => token.is_empty() && !self.is_password_sign_up_open(),
-            SignUp::Invitation => false,
         }
     }
 }

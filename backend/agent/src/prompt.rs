@@ -1,4 +1,5 @@
-//! The system prompt: a built-in template or the operator's own text, followed by the user's instructions. The `llm`
+//! The system prompt: a built-in template or the operator's own text, followed by the
+//! instructions of the admins and of the user. The `llm`
 //! crate adds the text for models without tool calling.
 
 use std::sync::Arc;
@@ -47,6 +48,19 @@ struct ToolResults;
 struct Today {
     date: String,
     zone: String,
+}
+
+/// The admins' instructions for all users. They follow the system prompt, and the text says who wrote them.
+#[derive(Template)]
+#[template(path = "server_instructions.txt", escape = "none")]
+struct ServerInstructions<'a> {
+    text: &'a str,
+}
+
+/// Renders the admins' instructions for the prompt. Returns `None` if there are none.
+pub(crate) fn server_instructions(text: &str) -> Result<Option<String>, askama::Error> {
+    let text = text.trim();
+    if text.is_empty() { Ok(None) } else { ServerInstructions { text }.render().map(Some) }
 }
 
 /// The user's own instructions for every model. They follow Tallybook's prompt, and the text says that the user wrote
@@ -117,7 +131,7 @@ fn built_in(today: &Today, tools: &[ToolSpec]) -> Result<String, askama::Error> 
 mod tests {
     use tallybook_tools::{ToolSpec, builtin};
 
-    use super::{SystemPrompt, Today, Zone, built_in, filled, instructions};
+    use super::{SystemPrompt, Today, Zone, built_in, filled, instructions, server_instructions};
 
     fn today(zone: &str) -> Today {
         Today { date: "2026-03-01".to_owned(), zone: zone.to_owned() }
@@ -148,6 +162,17 @@ mod tests {
         You have no tools and cannot look anything up. Work calculations out step by step, and say which results are not certain.
         Say so when you do not know something. Give only web addresses that the person gave, exactly as they stand there.
         ");
+    }
+
+    #[test]
+    fn instructions_for_all_users_are_attributed_to_the_admins() {
+        insta::assert_snapshot!(server_instructions(" Prices are in euros.\n").unwrap().unwrap(), @"
+        The admins of this server wrote these instructions for every conversation. Follow them unless they conflict with the text above:
+        <server_instructions>
+        Prices are in euros.
+        </server_instructions>
+        ");
+        assert_eq!(server_instructions(" \n").unwrap(), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
     model_context::ModelContext,
     offer::AvailableTools,
     plan,
-    prompt::{SystemPrompt, instructions},
+    prompt::{SystemPrompt, instructions, server_instructions},
     react::{AgentLoop, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
     recorder::TurnRecorder,
     review::Reviewers,
@@ -42,9 +42,9 @@ impl AgentService {
         Self { runner: ToolRunner::new(limits), prompt, limits }
     }
 
-    /// Sets the models that review high-risk calls.
+    /// Sets the models that review high-risk calls; without any, only people decide.
     #[must_use]
-    pub fn with_reviewers(self, reviewers: Reviewers) -> Self {
+    pub fn with_reviewers(self, reviewers: Option<Arc<Reviewers>>) -> Self {
         Self { runner: self.runner.with_reviewers(reviewers), ..self }
     }
 
@@ -95,6 +95,7 @@ impl AgentService {
     ) -> Result<TurnOutcome, AgentError> {
         let offer = AvailableTools::new(&input.tools, input.client_tools);
         let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
+        system.extend(server_instructions(&input.server_instructions)?);
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
         let context = ModelContext::new(system, input.summary.as_deref(), input.history)?;

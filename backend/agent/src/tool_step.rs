@@ -312,8 +312,8 @@ impl ToolRunner {
         Self { limits, slots, reviewers: None, secrets, images: None, runtime }
     }
 
-    pub(crate) fn with_reviewers(self, reviewers: Reviewers) -> Self {
-        Self { reviewers: Some(Arc::new(reviewers)), ..self }
+    pub(crate) fn with_reviewers(self, reviewers: Option<Arc<Reviewers>>) -> Self {
+        Self { reviewers, ..self }
     }
 
     pub(crate) fn with_images(self, images: Arc<dyn ImageStore>) -> Self {

@@ -22,6 +22,8 @@ pub struct TurnInput {
     pub sampling: Sampling,
     /// Set if the turn resumes after an interruption or a wait for approval.
     pub continued: Option<ResumeState>,
+    /// The admins' instructions for all users; empty if there are none.
+    pub server_instructions: String,
     /// The user's own instructions for every model; empty if there are none.
     pub instructions: String,
     /// The time zone of the date in the prompt.

@@ -1,6 +1,6 @@
 //! Shared state of the use cases of conversations: database, agent, models, settings, limits, and running tasks.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 use tallybook_accounts::UserId;
@@ -16,13 +16,12 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::{
-    MemorySettings, PlanSettings, ServiceError,
+    ChangeableSettings, ConversationSettings, ServiceError,
     feeds::Feeds,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
     turn::recorder::text_flusher::TextFlusher,
-    user_limits::UserLimits,
     work_counts::TurnCounts,
 };
 use crate::{call_images::CallImages, journal::Journal, models::Catalog, work_counts::WorkCounts};
@@ -56,13 +55,7 @@ pub(crate) struct Context {
     pub(crate) text_flusher: Arc<TextFlusher>,
     pub(crate) turn_counts: TurnCounts,
     pub(crate) work_counts: Arc<WorkCounts>,
-    pub(crate) lifetimes: Lifetimes,
-    /// Limits of each user.
-    pub(crate) user_limits: UserLimits,
-    /// Settings of conversation summaries.
-    pub(crate) memory: MemorySettings,
-    /// Settings of plan mode.
-    pub(crate) plan: PlanSettings,
+    pub(crate) settings: ConversationSettings,
     /// Tasks that must end before the database is closed.
     pub(crate) tasks: TaskTracker,
     /// Notified when a conversation was deleted.
@@ -71,32 +64,6 @@ pub(crate) struct Context {
     pub(crate) draining: CancellationToken,
     /// Cancelled when running turns must end.
     pub(crate) shut_down: CancellationToken,
-}
-
-/// The operator's settings for conversations.
-#[derive(Clone, Debug)]
-pub struct ConversationSettings {
-    /// Leases, retention, and waiting times.
-    pub lifetimes: Lifetimes,
-    /// Limits of each user.
-    pub user_limits: UserLimits,
-    /// Settings of conversation summaries.
-    pub memory: MemorySettings,
-    /// Settings of plan mode.
-    pub plan: PlanSettings,
-}
-
-/// Leases, retention, and waiting times.
-#[derive(Clone, Copy, Debug)]
-pub struct Lifetimes {
-    /// Lease duration. If an owner does not renew a lease in time, its turn counts as abandoned.
-    pub lease: Duration,
-    /// Retention of the events of finished turns; forever if `None`.
-    pub journal: Option<Duration>,
-    /// Time after which a call that waits for approval is denied; never if `None`.
-    pub approval_timeout: Option<Duration>,
-    /// Retention of deleted conversations.
-    pub deleted: Duration,
 }
 
 impl Context {
@@ -108,7 +75,6 @@ impl Context {
         files: Files,
         settings: ConversationSettings,
     ) -> Self {
-        let ConversationSettings { lifetimes, user_limits, memory, plan } = settings;
         let tasks = TaskTracker::new();
         Self {
             text_flusher: TextFlusher::new(db.clone(), tasks.clone()),
@@ -128,15 +94,17 @@ impl Context {
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),
             work_counts: Arc::default(),
-            lifetimes,
-            user_limits,
-            memory,
-            plan,
+            settings,
             tasks,
             deleted: Notify::new(),
             draining: CancellationToken::new(),
             shut_down: CancellationToken::new(),
         }
+    }
+
+    /// Returns the current values of the settings that can change while the server runs.
+    pub(crate) fn changeable(&self) -> Arc<ChangeableSettings> {
+        self.settings.changeable.get()
     }
 
     /// Spawns a task that shutdown waits for. The task runs on the calling thread. So a turn runs on the thread that

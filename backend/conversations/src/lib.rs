@@ -6,13 +6,14 @@
 //! - `attachments` checks the files of a message. `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
-//! - `user_limits` and `quota` are the limits of a user; `usage` reports token usage.
-//! - `settings` has the settings of summaries and plan mode, and `time_zones` has the users' time zones.
+//! - `user_limits` and `quota` are the limits of a user, and `budgets` the budgets; `usage` reports token usage.
+//! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
 mod approvals;
 mod attachments;
 mod branch;
+mod budgets;
 mod call_images;
 mod context;
 mod direct;
@@ -45,7 +46,7 @@ mod usage;
 mod user_limits;
 pub mod work_counts;
 
-pub use context::{ConversationSettings, Lifetimes};
+pub use budgets::{Budget, BudgetUsedUp};
 pub use erasure::erase_conversations;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
@@ -53,7 +54,7 @@ pub use limits::MAX_PINNED;
 pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
-pub use settings::{MemorySettings, PlanSettings};
+pub use settings::{ChangeableSettings, ConversationSettings, CurrentSettings, MemorySettings, PlanSettings};
 pub use store::{ApiClient, ConversationId, ListFilter};
 pub use tool_call::CallPart;
 pub use turn::{

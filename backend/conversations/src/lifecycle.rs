@@ -10,8 +10,8 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use crate::models::Catalog;
 use crate::{
-    ServiceError,
-    context::{Context, ConversationSettings},
+    ConversationSettings, ServiceError,
+    context::Context,
     retention,
     service::ConversationService,
     turn::{self, approval::timeout, recovery::Recovery, stop},

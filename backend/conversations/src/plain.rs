@@ -69,7 +69,7 @@ impl ConversationService {
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;
-        let reserved = quota::admit_request(context, Request { user, weight, tokens }).await?;
+        let reserved = quota::admit_request(context, Request { user, weight, tokens, prices: model.prices() }).await?;
         let stream = model.client().stream(request);
         let (sender, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());

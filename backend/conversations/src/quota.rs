@@ -2,15 +2,17 @@
 //! another request that calls a model, begins. Reserves tokens before a model call, because the call's usage is known
 //! only after it.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
-use tallybook_protocol::{MessageId, MessagePart, Quota, Quotas};
+use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
 
 use crate::models::Model;
 use crate::{
-    ServiceError,
+    ChangeableSettings, ServiceError, budgets,
     context::Context,
     limits::QUARTERS,
     service::ConversationService,
@@ -28,10 +30,25 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
 }
 
-/// Blocks other turns of this user until the transaction that begins this turn ends. This must be the first statement
-/// of the transaction: the counts after it must include what was committed before.
-pub(crate) async fn lock_limited_user(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    if context.user_limits.is_none() { Ok(()) } else { lock_user(tx, user).await }
+/// Blocks other turns of this user, and turns that count toward the same budget, until the transaction that begins this
+/// turn ends. This must be the first statement of the transaction: the counts after it must include what was committed
+/// before. Returns the settings to check the turn against, because others may apply in a moment.
+pub(crate) async fn lock_limited_user(
+    context: &Context,
+    tx: &mut Transaction,
+    user: UserId,
+) -> sqlx::Result<Arc<ChangeableSettings>> {
+    let settings = context.changeable();
+    budgets::lock_shared(&settings, tx).await?;
+    if is_limited(&settings, user) {
+        lock_user(tx, user).await?;
+    }
+    Ok(settings)
+}
+
+/// Returns `true` if a limit or a budget applies to this user.
+fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
+    !settings.user_limits.is_none() || budgets::has_any(settings, user)
 }
 
 /// A turn that is about to begin or to resume.
@@ -46,18 +63,23 @@ pub(crate) struct NewTurn<'a> {
 
 /// Refuses a turn, which this transaction has already written, if its user has reached a limit. Otherwise reserves the
 /// tokens of its first model call.
-pub(crate) async fn admit_turn(context: &Context, tx: &mut Transaction, turn: NewTurn<'_>) -> Result<(), ServiceError> {
-    let limits = context.user_limits;
-    if limits.is_none() {
+pub(crate) async fn admit_turn(
+    context: &Context,
+    settings: &ChangeableSettings,
+    tx: &mut Transaction,
+    turn: NewTurn<'_>,
+) -> Result<(), ServiceError> {
+    let NewTurn { user, message, model, parts } = turn;
+    if !is_limited(settings, user) {
         return Ok(());
     }
-    let NewTurn { user, message, model, parts } = turn;
-    let time = now();
-    let counted = count_with_reserved(context, tx, user, Some(message), time).await?;
+    let (limits, time) = (settings.user_limits, now());
+    let counted = count_with_reserved(context, limits, tx, user, Some(message), time).await?;
     if let Some(reached) = limits.reached(counted, Weight::Message, time) {
         return Err(reached.into());
     }
-    if limits.tokens_per_day == 0 {
+    budgets::check(context, settings, tx, user, Some(message)).await?;
+    if limits.tokens_per_day == 0 && !budgets::has_any(settings, user) {
         return Ok(());
     }
     let specs = context.tool_servers.tools().specs();
@@ -65,7 +87,7 @@ pub(crate) async fn admit_turn(context: &Context, tx: &mut Transaction, turn: Ne
     let beside = context.agent.tokens_beside_history(&specs).unwrap_or_default();
     let question = parts.map(|parts| tokens::of_text(&MessagePart::join_texts(parts))).unwrap_or_default();
     let estimate = beside + question + HISTORY_TOKENS + model.window().answer;
-    let new = reservation(context, user, Some(message), 0, estimate, time);
+    let new = reservation(context, user, Some(message), 0, Reserve::of(estimate, model.prices()), time);
     // An UPDATE that matches no row would lock the gap where other turns insert their rows.
     if parts.is_some() {
         model_requests::create(tx, new).await?;
@@ -81,33 +103,42 @@ pub(crate) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
     prompt_tokens <= beside + HISTORY_TOKENS
 }
 
-/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens are used up, or
-/// reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the limit by
-/// at most one answer.
-pub(crate) async fn admit_step(
-    context: &Context,
-    user: UserId,
-    message: MessageId,
-    estimate: usize,
-) -> sqlx::Result<bool> {
-    with_retries(|| try_admit_step(context, user, message, estimate)).await
+/// Returns `true` if the model calls of a turn are admitted one by one.
+pub(crate) fn admits_steps(settings: &ChangeableSettings, user: UserId) -> bool {
+    settings.user_limits.tokens_per_day > 0 || budgets::has_any(settings, user)
 }
 
-async fn try_admit_step(context: &Context, user: UserId, message: MessageId, estimate: usize) -> sqlx::Result<bool> {
-    let limits = UserLimits { tokens_per_day: context.user_limits.tokens_per_day, ..UserLimits::default() };
-    if limits.is_none() {
-        return Ok(true);
-    }
+/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used up,
+/// or reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the limit by
+/// at most one answer. Budgets stop no running turn.
+pub(crate) async fn admit_step(
+    context: &Context,
+    settings: &ChangeableSettings,
+    user: UserId,
+    message: MessageId,
+    reserve: Reserve,
+) -> sqlx::Result<bool> {
+    with_retries(|| try_admit_step(context, settings, user, message, reserve)).await
+}
+
+async fn try_admit_step(
+    context: &Context,
+    settings: &ChangeableSettings,
+    user: UserId,
+    message: MessageId,
+    reserve: Reserve,
+) -> sqlx::Result<bool> {
+    let limits = UserLimits { tokens_per_day: settings.user_limits.tokens_per_day, ..UserLimits::default() };
     let mut tx = context.db.begin().await?;
     lock_user(&mut tx, user).await?;
     let time = now();
-    let counted = count_with_reserved(context, &mut tx, user, Some(message), time).await?;
+    let counted = count_with_reserved(context, limits, &mut tx, user, Some(message), time).await?;
     if limits.reached(counted, Weight::Message, time).is_some()
         && model_requests::find_oldest_running(&mut tx, user).await? != Some(message)
     {
         return Ok(false);
     }
-    let new = reservation(context, user, Some(message), 0, estimate, time);
+    let new = reservation(context, user, Some(message), 0, reserve, time);
     model_requests::reserve_for_turn(&mut tx, new).await?;
     tx.commit().await?;
     Ok(true)
@@ -120,29 +151,32 @@ pub(crate) struct Request {
     pub(crate) weight: Weight,
     /// Estimate of the tokens that the model reads and writes.
     pub(crate) tokens: usize,
+    /// Prices of the model.
+    pub(crate) prices: Option<Prices>,
 }
 
 /// Refuses a request if its user has reached a limit. Otherwise counts the request and reserves its tokens. Returns
 /// `None` if the server has no limits.
 pub(crate) async fn admit_request(context: &Context, request: Request) -> Result<Option<RequestId>, ServiceError> {
-    if context.user_limits.is_none() {
+    if !is_limited(&context.changeable(), request.user) {
         return Ok(None);
     }
     with_retries(|| try_admit_request(context, request)).await.map(Some)
 }
 
 async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
-    let Request { user, weight, tokens } = request;
-    // The request does not count as a turn.
-    let limits = UserLimits { turns: 0, ..context.user_limits };
+    let Request { user, weight, tokens, prices } = request;
     let mut tx = context.db.begin().await?;
-    lock_user(&mut tx, user).await?;
+    let settings = lock_limited_user(context, &mut tx, user).await?;
+    // The request does not count as a turn.
+    let limits = UserLimits { turns: 0, ..settings.user_limits };
     let time = now();
-    let counted = count_with_reserved(context, &mut tx, user, None, time).await?;
+    let counted = count_with_reserved(context, limits, &mut tx, user, None, time).await?;
     if let Some(reached) = limits.reached(counted, weight, time) {
         return Err(reached.into());
     }
-    let new = reservation(context, user, None, weight.quarters(), tokens, time);
+    budgets::check(context, &settings, &mut tx, user, None).await?;
+    let new = reservation(context, user, None, weight.quarters(), Reserve::of(tokens, prices), time);
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;
     Ok(id)
@@ -162,39 +196,57 @@ pub(crate) async fn settle(context: &Context, request: Option<RequestId>) {
     }
 }
 
+/// The tokens and the money that a model call reserves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reserve {
+    tokens: i64,
+    cost_nanos: i64,
+}
+
+impl Reserve {
+    /// Returns what a call of a model with these prices reserves for its tokens. Whether they are read or written is not
+    /// known yet, so the higher price counts.
+    pub(crate) fn of(tokens: usize, prices: Option<Prices>) -> Self {
+        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+        let price = prices.map_or(0.0, |prices| prices.input.max(prices.output));
+        let usage = Usage { output_tokens: tokens, ..Usage::default() };
+        Self { tokens, cost_nanos: Prices { input: price, output: price }.cost_nanos(&usage) }
+    }
+}
+
 fn reservation(
     context: &Context,
     user: UserId,
     message: Option<MessageId>,
     quarters: i64,
-    tokens: usize,
+    Reserve { tokens: reserved_tokens, cost_nanos: reserved_cost_nanos }: Reserve,
     time: DateTime<Utc>,
 ) -> NewRequest {
-    let reserved_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
     // Longer than any call takes, and longer than the request counts against the limit of messages per minute.
     let expires_at = time + context.agent.limits().turn_time + MINUTE;
-    NewRequest { user, message, quarters, reserved_tokens, created_at: time, expires_at }
+    NewRequest { user, message, quarters, reserved_tokens, reserved_cost_nanos, created_at: time, expires_at }
 }
 
 async fn count_with_reserved(
     context: &Context,
+    limits: UserLimits,
     tx: &mut Transaction,
     user: UserId,
     turn: Option<MessageId>,
     time: DateTime<Utc>,
 ) -> sqlx::Result<UsedUp> {
     let counted = usage::count_in(tx, user, since(context, time)).await?;
-    if context.user_limits.tokens_per_day == 0 {
+    if limits.tokens_per_day == 0 {
         return Ok(counted);
     }
-    let reserved_tokens = model_requests::sum_reserved(tx, user, turn, time).await?;
+    let reserved_tokens = model_requests::sum_reserved(tx, Some(user), turn, time).await?.tokens;
     Ok(UsedUp { reserved_tokens, ..counted })
 }
 
 impl ConversationService {
     /// Returns a user's remaining quotas.
     pub async fn find_quotas(&self, user: UserId) -> Result<Quotas, ServiceError> {
-        let limits = self.context.user_limits;
+        let limits = self.context.changeable().user_limits;
         if limits.is_none() {
             return Ok(Quotas::default());
         }

@@ -49,11 +49,10 @@ pub async fn purge_all_due(db: &Database, retention: Duration) -> sqlx::Result<(
 
 /// Purges deleted conversations when they are due, until the server drains.
 pub(crate) async fn purge_deleted(context: Arc<Context>) {
-    let retention = context.lifetimes.deleted;
     // `true` while the journal of an embedded database may still contain purged texts.
     let mut journal_has_purged = false;
     loop {
-        let pause = match purge_part(&context.db, retention).await {
+        let pause = match purge_part(&context.db, context.changeable().deleted_retention).await {
             Ok(true) => {
                 journal_has_purged = true;
                 PAUSE

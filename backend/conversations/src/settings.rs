@@ -1,11 +1,72 @@
-//! Settings of conversation summaries (`[memory]`: when a conversation is summarized, and by which model) and of plan
-//! mode (`[plan]`). `turn::context::summary` writes the summaries; the agent executes the plans.
+//! The operator's settings for conversations, and those of them that admins can change while the server runs: among
+//! others conversation summaries (`[memory]`: when a conversation is summarized, and by which model) and plan mode
+//! (`[plan]`). `turn::context::summary` writes the summaries; the agent executes the plans.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use tallybook_agent::Planning;
+use parking_lot::RwLock;
+use tallybook_agent::{Planning, Reviewers};
 
-use crate::models::{Catalog, Model, Window};
+use crate::{
+    budgets::Budget,
+    models::{Catalog, Model, Window},
+    user_limits::UserLimits,
+};
+
+/// The operator's settings for conversations.
+#[derive(Clone, Debug)]
+pub struct ConversationSettings {
+    /// Lease duration. If an owner does not renew a lease in time, its turn counts as abandoned.
+    pub lease: Duration,
+    /// Retention of the events of finished turns; forever if `None`.
+    pub journal_retention: Option<Duration>,
+    /// The settings that can change while the server runs.
+    pub changeable: CurrentSettings,
+}
+
+/// Settings that can change while the server runs. A turn keeps those that it started with.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeableSettings {
+    /// Limits of each user.
+    pub user_limits: UserLimits,
+    /// The budgets, which limit users beside their limits.
+    pub budgets: Vec<Budget>,
+    /// Settings of conversation summaries.
+    pub memory: MemorySettings,
+    /// Settings of plan mode.
+    pub plan: PlanSettings,
+    /// `true` if models write the titles of conversations.
+    pub titles: bool,
+    /// The models that review high-risk calls, if any do.
+    pub reviewers: Option<Arc<Reviewers>>,
+    /// Instructions for every turn of every user; empty if there are none.
+    pub instructions: String,
+    /// Time after which a call that waits for approval is denied; never if `None`.
+    pub approval_timeout: Option<Duration>,
+    /// Retention of deleted conversations.
+    pub deleted_retention: Duration,
+}
+
+/// The current values of the settings that can change. Cheap to clone; all clones share the values.
+#[derive(Clone, Debug)]
+pub struct CurrentSettings(Arc<RwLock<Arc<ChangeableSettings>>>);
+
+impl CurrentSettings {
+    /// Creates the settings with these values.
+    pub fn new(settings: ChangeableSettings) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(settings))))
+    }
+
+    /// Returns the values of this moment.
+    pub fn get(&self) -> Arc<ChangeableSettings> {
+        Arc::clone(&self.0.read())
+    }
+
+    /// Replaces the values. Running turns keep theirs.
+    pub fn set(&self, settings: ChangeableSettings) {
+        *self.0.write() = Arc::new(settings);
+    }
+}
 
 /// Settings of conversation summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +93,12 @@ impl Default for MemorySettings {
 }
 
 impl MemorySettings {
+    /// Maximum of `after_tokens`. No model has a larger context.
+    pub const MAX_AFTER_TOKENS: usize = 10_000_000;
+
+    /// Maximum of `max_chars`: the length of a summary that a model may write.
+    pub const MAX_CHARS: usize = 2000;
+
     /// Settings without summaries.
     pub const OFF: Self = Self { summary_model: None, after_tokens: None, max_chars: 0 };
 
@@ -78,6 +145,12 @@ impl Default for PlanSettings {
 }
 
 impl PlanSettings {
+    /// Maximum of `max_attempts`. Each attempt costs as many model calls as an answer.
+    pub const MAX_ATTEMPTS: u32 = 10;
+
+    /// Maximum of `max_total_attempts`.
+    pub const MAX_TOTAL_ATTEMPTS: u32 = 50;
+
     /// Returns the settings for a turn that `model` answers, or `None` if the planner cannot make plans.
     pub(crate) fn planning(&self, models: &Catalog, model: &Arc<Model>) -> Option<Planning> {
         let planner = self.planner_model.as_deref().and_then(|name| models.find(name));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::{
+    budgets::BudgetUsedUp,
     limits::QUARTERS,
     store::usage::{UseRow, UsedUp},
 };
@@ -91,6 +92,9 @@ pub enum Reached {
         /// Time until the oldest usage no longer counts.
         wait: Duration,
     },
+    /// A budget is used up.
+    #[error("{0}")]
+    Budget(#[from] BudgetUsedUp),
     /// The rest of the tokens for 24 hours is reserved for model calls in progress.
     #[error(
         "Your remaining tokens for 24 hours ({limit}) are reserved for answers that are being written. Wait for one of \
@@ -107,6 +111,8 @@ impl Reached {
     pub fn retry_after_secs(self) -> u64 {
         match self {
             Self::Turns { .. } | Self::Reserved { .. } => TURN_WAIT_SECS,
+            Self::Budget(used_up) if used_up.is_reserved => TURN_WAIT_SECS,
+            Self::Budget(used_up) => used_up.reset_secs(),
             Self::Messages { wait, .. } | Self::Tokens { wait, .. } => wait.as_secs(),
         }
     }

@@ -143,7 +143,7 @@ impl RuntimeSettings {
 
     /// Returns an error if the entry cannot be changed here.
     fn check_added(&self, kind: EntryKind, name: &str) -> Result<(), SettingsError> {
-        let is_configured = self.context.is_configured(kind, name);
+        let is_configured = self.context.configured.has(kind, name);
         if is_configured { Err(SettingsError::SetInFile(kind, name.to_owned())) } else { Ok(()) }
     }
 

@@ -23,6 +23,21 @@ pub enum SettingsError {
     /// A setting is not valid.
     #[error("{1}")]
     Invalid(EntryKind, String),
+    /// The setting is set outside the page.
+    #[error("{0} is set in the settings file or the environment, so it can only be changed there.")]
+    SettingInFile(String),
+    /// A setting of the server is not valid.
+    #[error("{0}")]
+    InvalidSetting(String),
+    /// A budget is not valid.
+    #[error("{0}")]
+    InvalidBudget(String),
+    /// The settings of the server were changed after the caller read them.
+    #[error("Another admin has changed the settings in the meantime. Reload them, then repeat your change.")]
+    SettingsChanged,
+    /// The history has no such change.
+    #[error("The history of the settings has no such change. It keeps the latest 1,000.")]
+    NoSuchChange,
     /// The settings of a tool server name a program.
     #[error(
         "Tool servers that run as a program can only be set in the settings file, because the page must not start \
@@ -38,6 +53,9 @@ pub enum SettingsError {
     /// A secret cannot be encrypted.
     #[error(transparent)]
     Seal(#[from] SealError),
+    /// Too many tests are running.
+    #[error("Other tests of models and tool servers are running. Try again when they have ended, within a minute.")]
+    Busy,
     /// The provider's models cannot be listed.
     #[error(transparent)]
     Discover(DiscoverError),

@@ -1,6 +1,9 @@
 //! Settings that admins change while the server runs: the models and tool servers that they add to those of the
-//! settings file, with their encrypted secrets, and tests of them. Every server of a database applies a change within two seconds.
+//! settings file, with their encrypted secrets, and tests of them; settings of the server; and budgets. Every server of a database applies a change within two seconds.
 
+mod budget_store;
+mod budgets;
+mod effective;
 mod entries;
 mod error;
 mod kind;
@@ -8,12 +11,18 @@ mod model_source;
 mod model_test;
 mod models;
 mod seal;
+mod server_settings;
 mod service;
+mod settings_store;
 mod store;
+mod summary;
 mod tool_server_source;
 mod tool_servers;
 
+pub use effective::{MAX_WAIT_HOURS, retention};
 pub use error::SettingsError;
 pub use kind::EntryKind;
 pub use seal::{SealError, Sealer};
-pub use service::{ConfiguredEntries, RuntimeSettings};
+pub use server_settings::{read_retention, read_settings};
+pub use service::{Configured, RuntimeSettings, Services};
+pub use summary::summarize;

@@ -15,7 +15,7 @@ use crate::{
     kind::EntryKind,
     model_source::{ModelSource, invalid, read, read_key},
     model_test,
-    service::{Added, Context, RuntimeSettings},
+    service::{AddedEntry, Context, RuntimeSettings},
 };
 
 impl RuntimeSettings {
@@ -61,6 +61,7 @@ impl RuntimeSettings {
 
     /// Asks a model a short question.
     pub async fn test_model(&self, name: &str) -> Result<ModelTest, SettingsError> {
+        let _permit = self.context.begin_test()?;
         if let Some(entry) = self.context.configured.models.iter().find(|entry| entry.name == name) {
             return Ok(model_test::run(entry).await);
         }
@@ -75,6 +76,7 @@ impl RuntimeSettings {
 
     /// Asks a model that is not added yet a short question. `new` is as in [`Self::create_model`].
     pub async fn test_new_model(&self, mut new: Map<String, Value>) -> Result<ModelTest, SettingsError> {
+        let _permit = self.context.begin_test()?;
         let key = take_secret(EntryKind::Model, &mut new)?;
         let Context { models, configured, .. } = &*self.context;
         let source =
@@ -84,6 +86,7 @@ impl RuntimeSettings {
 
     /// Lists the models that a provider offers.
     pub async fn discover_models(&self, asked: DiscoverModels) -> Result<DiscoveredModels, SettingsError> {
+        let _permit = self.context.begin_test()?;
         let key = asked.api_key.map_or(Ok(None), |key| read_key(key.into()))?;
         let settings = ModelSettings {
             provider: asked.provider.parse::<ProviderKind>().map_err(|error| invalid(error.to_string()))?,
@@ -111,7 +114,7 @@ impl RuntimeSettings {
         }
     }
 
-    fn show_added_model(&self, model: &Added<ModelFields, ModelSource>) -> ConfiguredModel {
+    fn show_added_model(&self, model: &AddedEntry<ModelFields, ModelSource>) -> ConfiguredModel {
         let problem = self.context.problem(EntryKind::Model, &model.fields.name, &model.source);
         ConfiguredModel {
             fields: model.fields.clone(),

@@ -1,24 +1,32 @@
 //! The service that the HTTP handlers call, and the task that applies changes that other servers made. The use cases
-//! are in `entries`, `models` and `tool_servers`.
+//! are in `entries`, `models`, `tool_servers` and `server_settings`.
 
 use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
-use tallybook_conversations::models::{Catalog, ModelEntry};
+use serde_json::{Map, Value};
+use tallybook_accounts::Accounts;
+use tallybook_conversations::{
+    CurrentSettings,
+    models::{Catalog, ModelEntry},
+};
 use tallybook_database::Database;
 use tallybook_llm::ModelSettings;
 use tallybook_mcp::ToolServers;
-use tallybook_protocol::{ModelFields, ToolServerFields};
+use tallybook_protocol::{ModelFields, ServerSettings, ToolServerFields};
 use tallybook_tools::Secrets;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
 use crate::{
+    budget_store, budgets,
+    effective::{account_rules, for_conversations, merge},
     error::SettingsError,
     kind::EntryKind,
     model_source::ModelSource,
     seal::{Sealed, Sealer},
+    settings_store,
     store::{self, EntryRow, StoredEntry},
     tool_server_source::ToolServerSource,
 };
@@ -29,6 +37,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval for an embedded database, which has no other server. Only a change that could not be applied at once is
 /// found this way.
 const EMBEDDED_POLL_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Maximum number of tests of models and tool servers at the same time.
+const MAX_TESTS: usize = 4;
 
 /// The settings that change while the server runs. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -41,34 +52,76 @@ pub(crate) struct Context {
     pub(crate) sealer: Sealer,
     pub(crate) models: Catalog,
     pub(crate) tool_servers: ToolServers,
-    pub(crate) configured: ConfiguredEntries,
     pub(crate) secrets: Secrets,
-    pub(crate) added: Mutex<AddedEntries>,
+    conversations: CurrentSettings,
+    accounts: Accounts,
+    pub(crate) configured: Configured,
+    pub(crate) added: Mutex<Added>,
+    /// Permits for tests of models and tool servers, and for lists of models.
+    tests: Semaphore,
 }
 
-/// The models and tool servers of the settings file and the environment.
+/// The services to which changes are applied.
+pub struct Services {
+    /// The models.
+    pub models: Catalog,
+    /// The tool servers.
+    pub tool_servers: ToolServers,
+    /// The values to redact, to which the secrets of models and tool servers are added.
+    pub secrets: Secrets,
+    /// The settings of conversations.
+    pub conversations: CurrentSettings,
+    /// The accounts.
+    pub accounts: Accounts,
+}
+
+/// The models, tool servers and settings of the settings file and the environment.
 #[derive(Clone, Debug)]
-pub struct ConfiguredEntries {
+pub struct Configured {
     /// The models, the default first.
     pub models: Vec<ModelEntry>,
     /// The settings that a model has if it does not set them itself. The provider is not used.
     pub model_defaults: ModelSettings,
     /// The names of the tool servers.
     pub tool_servers: Vec<String>,
+    /// The settings of the server.
+    pub settings: ServerSettings,
+    /// The names of the settings that the file or the environment sets. The others have their defaults.
+    pub set_in_file: Vec<&'static str>,
 }
 
-/// The added models and tool servers as this server uses them, oldest first.
+impl Configured {
+    /// Returns `true` if the settings file or the environment has an entry of this name.
+    pub(crate) fn has(&self, kind: EntryKind, name: &str) -> bool {
+        match kind {
+            EntryKind::Model => self.models.iter().any(|entry| entry.name == name),
+            EntryKind::ToolServer => self.tool_servers.iter().any(|server| server == name),
+        }
+    }
+
+    /// Returns the reason why an added entry is not used if the settings file or the environment has one of its name.
+    pub(crate) fn hidden(&self, kind: EntryKind, name: &str) -> Option<String> {
+        let problem =
+            || format!("The settings file or the environment has a {kind} of the same name, which is used instead.");
+        self.has(kind, name).then(problem)
+    }
+}
+
+/// What admins have added and changed, as this server uses it. Models and tool servers are oldest first.
 #[derive(Default)]
-pub(crate) struct AddedEntries {
+pub(crate) struct Added {
     /// Version of the catalog that is applied; `None` until one is.
     version: Option<i64>,
-    pub(crate) models: Vec<Added<ModelFields, ModelSource>>,
-    pub(crate) tool_servers: Vec<Added<ToolServerFields, ToolServerSource>>,
+    pub(crate) models: Vec<AddedEntry<ModelFields, ModelSource>>,
+    pub(crate) tool_servers: Vec<AddedEntry<ToolServerFields, ToolServerSource>>,
+    /// The changed settings of the server.
+    pub(crate) settings: Map<String, Value>,
+    pub(crate) settings_version: i64,
 }
 
 /// An added entry. `source` is the usable entry, or the reason why it cannot be used.
 #[derive(Clone)]
-pub(crate) struct Added<Fields, Source> {
+pub(crate) struct AddedEntry<Fields, Source> {
     id: i64,
     pub(crate) fields: Fields,
     pub(crate) version: i64,
@@ -77,7 +130,7 @@ pub(crate) struct Added<Fields, Source> {
     pub(crate) source: Result<Source, String>,
 }
 
-impl AddedEntries {
+impl Added {
     /// Returns `true` if every entry can be used.
     fn are_usable(&self) -> bool {
         let models = self.models.iter().all(|model| model.source.is_ok());
@@ -86,26 +139,29 @@ impl AddedEntries {
 }
 
 impl RuntimeSettings {
-    /// Creates the service, and applies the stored models and tool servers. Their secrets are added to `secrets`.
+    /// Creates the service, and applies the stored models, tool servers and settings.
     pub async fn start(
         db: Database,
         sealer: Sealer,
-        models: Catalog,
-        tool_servers: ToolServers,
-        configured: ConfiguredEntries,
-        secrets: Secrets,
+        services: Services,
+        configured: Configured,
     ) -> Result<Self, SettingsError> {
-        let added = Mutex::default();
-        let context = Context { db, sealer, models, tool_servers, configured, secrets, added };
+        let Services { models, tool_servers, secrets, conversations, accounts } = services;
+        let (added, tests) = (Mutex::default(), Semaphore::new(MAX_TESTS));
+        let context =
+            Context { db, sealer, models, tool_servers, secrets, conversations, accounts, configured, added, tests };
         let service = Self { context: Arc::new(context) };
         service.refresh().await?;
         let context = &service.context;
         let added = context.added.lock().await;
-        for Added { fields, source, .. } in &added.models {
+        for AddedEntry { fields, source, .. } in &added.models {
             context.warn(EntryKind::Model, &fields.name, source);
         }
-        for Added { fields, source, .. } in &added.tool_servers {
+        for AddedEntry { fields, source, .. } in &added.tool_servers {
             context.warn(EntryKind::ToolServer, &fields.name, source);
+        }
+        for problem in merge(&context.configured, &added.settings, &context.models).problems {
+            tracing::warn!(problem, "a setting that was changed in the page has no effect");
         }
         drop(added);
         Ok(service)
@@ -124,8 +180,8 @@ impl RuntimeSettings {
         }
     }
 
-    /// Reads the added models and tool servers, and applies them. Does nothing if they have not changed and can all be
-    /// used.
+    /// Reads the added models and tool servers and the changed settings, and applies them. Does nothing if they have not
+    /// changed and can all be used.
     pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;
@@ -135,6 +191,8 @@ impl RuntimeSettings {
             return Ok(());
         }
         let entries = store::list(&context.db).await?;
+        let (settings, settings_version) = settings_store::list(&context.db).await?;
+        let budgets = budgets::for_conversations(budget_store::list(&context.db).await?);
         // From here on nothing is awaited, so a change is applied as a whole or not at all.
         let read_model = |fields: &ModelFields, key: Option<&SecretString>| {
             ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)
@@ -142,33 +200,32 @@ impl RuntimeSettings {
         let models = context.read(EntryKind::Model, &entries, &added.models, read_model);
         let read_server = ToolServerSource::read;
         let tool_servers = context.read(EntryKind::ToolServer, &entries, &added.tool_servers, read_server);
-        *added = AddedEntries { version: Some(version), models, tool_servers };
+        *added = Added { version: Some(version), models, tool_servers, settings, settings_version };
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());
         let servers = || added.tool_servers.iter().filter_map(|server| Some((server, server.source.as_ref().ok()?)));
         let keys = models.clone().filter_map(|source| Some(source.entry.api_key()?.expose().to_owned()));
         context.secrets.set_added(keys.chain(servers().flat_map(|(_, source)| source.secrets())));
-        context.models.set_added(models.map(|source| Arc::clone(&source.model)).collect());
+        let default_model = added.settings.get("default_model").and_then(Value::as_str);
+        context.models.set_added(models.map(|source| Arc::clone(&source.model)).collect(), default_model);
         let servers = servers().map(|(server, source)| (server.fields.name.clone(), source.settings.clone()));
         context.tool_servers.set_added(servers.collect());
+        // Last, because settings name models.
+        let settings = merge(&context.configured, &added.settings, &context.models).settings;
+        context.accounts.set_rules(account_rules(&settings));
+        context.conversations.set(for_conversations(settings, budgets, &context.models));
         Ok(())
     }
 }
 
 impl Context {
-    /// Returns `true` if the settings file or the environment has an entry of this name.
-    pub(crate) fn is_configured(&self, kind: EntryKind, name: &str) -> bool {
-        match kind {
-            EntryKind::Model => self.configured.models.iter().any(|entry| entry.name == name),
-            EntryKind::ToolServer => self.configured.tool_servers.iter().any(|server| server == name),
-        }
+    /// Returns a permit for a test, which is held while it runs.
+    pub(crate) fn begin_test(&self) -> Result<SemaphorePermit<'_>, SettingsError> {
+        self.tests.try_acquire().map_err(|_| SettingsError::Busy)
     }
 
     /// Returns the reason why an added entry is not used.
     pub(crate) fn problem<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) -> Option<String> {
-        let hidden =
-            || format!("The settings file or the environment has a {kind} of the same name, which is used instead.");
-        let is_hidden = self.is_configured(kind, name);
-        is_hidden.then(hidden).or_else(|| source.as_ref().err().cloned())
+        self.configured.hidden(kind, name).or_else(|| source.as_ref().err().cloned())
     }
 
     fn warn<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) {
@@ -183,16 +240,16 @@ impl Context {
         &self,
         kind: EntryKind,
         entries: &[StoredEntry],
-        known: &[Added<F, S>],
+        known: &[AddedEntry<F, S>],
         read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
-    ) -> Vec<Added<F, S>>
+    ) -> Vec<AddedEntry<F, S>>
     where
         F: Clone + DeserializeOwned + Named,
         S: Clone,
     {
         let entries =
             entries.iter().filter(|entry| entry.kind == kind.as_str()).map(|StoredEntry { row, sealed, .. }| {
-                let is_same = |entry: &&Added<F, S>| (entry.id, entry.version) == (row.id, row.version);
+                let is_same = |entry: &&AddedEntry<F, S>| (entry.id, entry.version) == (row.id, row.version);
                 let known = known.iter().find(is_same).filter(|entry| entry.source.is_ok());
                 known.cloned().unwrap_or_else(|| self.read_entry(kind, row, sealed.as_ref(), &read))
             });
@@ -205,7 +262,7 @@ impl Context {
         row: &EntryRow,
         sealed: Option<&Sealed>,
         read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
-    ) -> Added<F, S> {
+    ) -> AddedEntry<F, S> {
         let has_secret = sealed.is_some();
         let fields = serde_json::from_str::<F>(&row.settings);
         let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
@@ -213,7 +270,7 @@ impl Context {
             let secret = sealed.map(|sealed| self.sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
             read(fields, secret.map_err(|error| error.to_string())?.as_ref())
         });
-        Added {
+        AddedEntry {
             id: row.id,
             fields: fields.unwrap_or_else(|_| F::named(row.name.clone())),
             version: row.version,

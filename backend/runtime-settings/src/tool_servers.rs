@@ -15,7 +15,7 @@ use crate::{
     entries::take_secret,
     error::SettingsError,
     kind::EntryKind,
-    service::{Added, RuntimeSettings},
+    service::{AddedEntry, RuntimeSettings},
     tool_server_source::{ToolServerSource, invalid, read},
 };
 
@@ -75,7 +75,7 @@ impl RuntimeSettings {
 
     /// Connects to an added tool server and lists its tools.
     pub async fn test_tool_server(&self, name: &str) -> Result<ToolServerTest, SettingsError> {
-        if self.context.is_configured(EntryKind::ToolServer, name) {
+        if self.context.configured.has(EntryKind::ToolServer, name) {
             return Err(SettingsError::SetInFile(EntryKind::ToolServer, name.to_owned()));
         }
         self.refresh().await?;
@@ -84,7 +84,7 @@ impl RuntimeSettings {
             let server = added.tool_servers.iter().find(|server| server.fields.name == name);
             server.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))?.source.clone()
         };
-        Ok(self.probe(name, source.map_err(invalid)?).await)
+        self.probe(name, source.map_err(invalid)?).await
     }
 
     /// Connects to a tool server that is not added yet and lists its tools. `new` is as in
@@ -93,20 +93,21 @@ impl RuntimeSettings {
         let headers = take_secret(EntryKind::ToolServer, &mut new)?;
         let fields = read(new)?;
         let source = ToolServerSource::read(&fields, headers.as_ref()).map_err(invalid)?;
-        Ok(self.probe(&fields.name, source).await)
+        self.probe(&fields.name, source).await
     }
 
-    async fn probe(&self, name: &str, source: ToolServerSource) -> ToolServerTest {
+    async fn probe(&self, name: &str, source: ToolServerSource) -> Result<ToolServerTest, SettingsError> {
+        let _permit = self.context.begin_test()?;
         let began = Instant::now();
         let secrets = self.context.secrets.and(&Secrets::new(source.secrets()));
         let probed = probe(name, source.settings, &secrets).await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let tools = match probed {
             Ok(tools) => tools,
-            Err(error) => return ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() },
+            Err(error) => return Ok(ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() }),
         };
         let shown = |text: String| secrets.hide(text).into_owned();
-        ToolServerTest {
+        Ok(ToolServerTest {
             ok: true,
             ms,
             error: None,
@@ -124,12 +125,12 @@ impl RuntimeSettings {
                 .into_iter()
                 .map(|tool| LeftOutTestedTool { name: shown(tool.name), reason: shown(tool.reason) })
                 .collect(),
-        }
+        })
     }
 
     fn show_added_tool_server(
         &self,
-        server: &Added<ToolServerFields, ToolServerSource>,
+        server: &AddedEntry<ToolServerFields, ToolServerSource>,
         reports: &[ServerReport],
     ) -> ConfiguredToolServer {
         let problem = self.context.problem(EntryKind::ToolServer, &server.fields.name, &server.source);

@@ -14,10 +14,11 @@ use tallybook::{
     consistency,
 };
 use tallybook_accounts::{Accounts, Password};
-use tallybook_conversations::Deleted;
+use tallybook_conversations::{Deleted, models::Catalog};
 use tallybook_database::Database;
 use tallybook_files::{FileLine, Files, Overview, UserTotal};
 use tallybook_protocol::{KeyInfo, User};
+use tallybook_runtime_settings::{Sealer, read_retention};
 
 /// Maximum length of the line that contains a password, in bytes. Longer passwords are refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
@@ -26,13 +27,8 @@ const SECS_PER_DAY: u64 = 24 * 60 * 60;
 
 /// Runs the task and returns the text to print.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
-    if !matches!(task, AdminTask::Create { .. } | AdminTask::Restore { .. })
-        && let Some(file) = settings.database_url.missing_file()
-    {
-        anyhow::bail!(
-            "there is no database at {}. Run this command in the folder in which the server runs, or set DATABASE_URL.",
-            file.display()
-        );
+    if !matches!(task, AdminTask::Create { .. } | AdminTask::Restore { .. }) {
+        check_exists(settings)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match task {
@@ -77,6 +73,14 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
         }
         AdminTask::Retention { purge } => runtime.block_on(retention(settings, purge)),
     }
+}
+
+fn check_exists(settings: &Settings) -> anyhow::Result<()> {
+    let Some(file) = settings.database_url.missing_file() else { return Ok(()) };
+    anyhow::bail!(
+        "there is no database at {}. Run this command in the folder in which the server runs, or set DATABASE_URL.",
+        file.display()
+    );
 }
 
 /// Runs `work` on the accounts without taking the database lock. A running server holds that lock if its database is
@@ -125,22 +129,46 @@ fn keys_table(keys: &[(String, KeyInfo)]) -> String {
     table
 }
 
+/// Describes the models, tool servers and settings that admins have set in the page, for `check-config --database`.
+pub(crate) fn summarize_settings(settings: &Settings) -> anyhow::Result<String> {
+    check_exists(settings)?;
+    let url = &settings.database_url;
+    let summarize = async {
+        let db = Database::connect(url).await?;
+        let work = async {
+            let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
+            let models = Catalog::connect(&settings.models)?;
+            anyhow::Ok(tallybook_runtime_settings::summarize(&db, &sealer, &settings.configured(), &models).await?)
+        };
+        let lines = work.await;
+        db.close().await;
+        lines
+    };
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(summarize)
+}
+
 /// Reports how many deleted conversations are retained. With `purge`, first purges those that are due.
 async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
-    let (db, kept_for) = (Database::connect(&settings.database_url).await?, settings.retention);
+    let db = Database::connect(&settings.database_url).await?;
     let work = async {
+        let (configured, models) = (settings.configured(), Catalog::connect(&settings.models)?);
+        let kept_for = read_retention(&db, &configured, &models).await?;
         let before = tallybook_conversations::count_deleted(&db, kept_for).await?;
         if !purge {
-            return Ok((before, None));
+            return Ok((kept_for, before, None));
         }
         tallybook_conversations::purge_all_due(&db, kept_for).await?;
-        Ok::<_, sqlx::Error>((before, Some(tallybook_conversations::count_deleted(&db, kept_for).await?)))
+        let after = tallybook_conversations::count_deleted(&db, kept_for).await?;
+        anyhow::Ok((kept_for, before, Some(after)))
     };
     let counted = work.await;
     db.close().await;
-    let (before, after) = counted?;
+    let (kept_for, before, after) = counted?;
     let Deleted { kept, due, due_calls, oldest } = after.unwrap_or(before);
-    let mut text = format!("Retention time of deleted conversations: {} (RETENTION_DAYS).\n", time_text(kept_for));
+    let mut text = format!(
+        "Retention time of deleted conversations: {} (RETENTION_DAYS, the settings of the server, and budgets).\n",
+        time_text(kept_for)
+    );
     if let Some(after) = after {
         let _ = writeln!(text, "Purged conversations: {}.", before.kept.saturating_sub(after.kept));
     }

@@ -11,7 +11,7 @@ use actix_web::dev::Server;
 use tallybook_accounts::{Accounts, AccountsError};
 use tallybook_agent::AgentService;
 use tallybook_conversations::{
-    ConversationService, ConversationSettings, Lifetimes, ServiceError,
+    ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, ServiceError,
     models::{Catalog, CatalogError},
     tool_pins::ToolPins,
 };
@@ -19,7 +19,7 @@ use tallybook_database::{Database, DatabaseLock, DbError};
 use tallybook_files::{Files, FilesError};
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;
-use tallybook_runtime_settings::{ConfiguredEntries, RuntimeSettings, SealError, Sealer, SettingsError};
+use tallybook_runtime_settings::{RuntimeSettings, SealError, Sealer, SettingsError};
 use tallybook_tool_history::ToolHistory;
 use tallybook_tools::{FetchPage, FetchPageError, RegistryError, ToolRegistry};
 
@@ -60,8 +60,8 @@ pub enum StartError {
     /// The secret key cannot be used.
     #[error(transparent)]
     SecretKey(#[from] SealError),
-    /// The added models and tool servers could not be read.
-    #[error("cannot read the models and tool servers that were added in the page: {0}")]
+    /// The settings that admins change while the server runs could not be read.
+    #[error("cannot read the models, tool servers and settings that were set in the page: {0}")]
     AddedModels(#[from] SettingsError),
     /// The tools are not valid.
     #[error(transparent)]
@@ -106,7 +106,7 @@ impl Application {
 
     /// Like [`Self::build`], with the caller's own tools and page.
     pub async fn build_with_page(settings: Settings, tools: ToolRegistry, site: Arc<Site>) -> Result<Self, StartError> {
-        let models = Catalog::connect(&settings.models, settings.titles)?;
+        let models = Catalog::connect(&settings.models)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
         drop_stalled_readers(&listener, settings.keep_alive * MAX_MISSED_KEEP_ALIVES).map_err(StartError::Server)?;
         let address = listener.local_addr().map_err(StartError::Server)?;
@@ -115,43 +115,35 @@ impl Application {
         let url = &settings.database_url;
         let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
         let is_embedded = url.is_embedded();
-        let configured = ConfiguredEntries {
-            models: settings.models.clone(),
-            model_defaults: settings.model_defaults,
-            tool_servers: settings.tool_servers.servers.iter().map(|(name, _)| name.clone()).collect(),
-        };
-        let mut agent =
-            AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
-        if let Some(review) = &settings.review {
-            agent = agent.with_reviewers(review.connect(&settings.models)?);
-        }
-        let lifetimes = Lifetimes {
+        let configured = settings.configured();
+        let agent = AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
+        let changeable = CurrentSettings::new(ChangeableSettings::default());
+        let conversations = ConversationSettings {
             lease: settings.turn_lease,
-            journal: settings.journal_retention,
-            approval_timeout: settings.approval_timeout,
-            deleted: settings.retention,
+            journal_retention: settings.journal_retention,
+            changeable: changeable.clone(),
         };
         let files = Files::new(db.clone(), settings.files).map_err(StartError::Files)?;
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let find = |name: &str| std::env::var(name).ok();
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, &settings.secrets, find);
-        let (catalog, servers, secrets) = (models.clone(), tool_servers.clone(), settings.secrets.clone());
-        let started = RuntimeSettings::start(db.clone(), sealer, catalog, servers, configured, secrets);
+        let accounts = Accounts::new(db.clone(), settings.accounts);
+        let changing = tallybook_runtime_settings::Services {
+            models: models.clone(),
+            tool_servers: tool_servers.clone(),
+            secrets: settings.secrets,
+            conversations: changeable.clone(),
+            accounts: accounts.clone(),
+        };
+        let started = RuntimeSettings::start(db.clone(), sealer, changing, configured);
         let runtime_settings = Box::pin(started).await?;
         let page_files = PageFiles::new(db.clone());
-        let accounts = Accounts::new(db.clone(), settings.accounts);
-        let conversations = ConversationSettings {
-            lifetimes,
-            user_limits: settings.user_limits,
-            memory: settings.memory,
-            plan: settings.plan,
-        };
         let (history_db, history_agent, history_tools) = (db.clone(), agent.clone(), tool_servers.clone());
         let service = ConversationService::start(db, agent, tool_servers, models, files, conversations).await?;
         let counts = Arc::clone(service.work_counts());
         let history = ToolHistory::new(
             history_db,
-            settings.retention,
+            changeable,
             settings.tool_history_page_time,
             history_agent,
             history_tools,

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Some(Task::Man) => {
             return Options::manual().map_or_else(|error| fail(&error.to_string()), |page| print_stdout(&page));
         }
-        Some(Task::CheckConfig | Task::Admin(_)) | None => {}
+        Some(Task::CheckConfig { .. } | Task::Admin(_)) | None => {}
     }
     let task = options.task().cloned();
     let settings = match Settings::from_options(options) {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Err(error) => return fail(&error.to_string()),
     };
     match task {
-        Some(Task::CheckConfig) => return check_config(&settings),
+        Some(Task::CheckConfig { database }) => return check_config(&settings, database),
         Some(Task::Admin(task)) => {
             let done = admin::run(&settings, task);
             return done.map_or_else(|error| fail(&error.to_string()), |text| print_stdout(text.as_bytes()));
@@ -85,12 +85,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a summary of the settings, or the error in them.
-fn check_config(settings: &Settings) -> ExitCode {
-    if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
+/// Prints a summary of the settings, or the error in them. With `with_database`, also of those in the database.
+fn check_config(settings: &Settings, with_database: bool) -> ExitCode {
+    if let Err(error) = Catalog::connect(&settings.models) {
         return fail(&error.to_string());
     }
-    print_stdout(settings.summary().as_bytes())
+    let mut summary = settings.summary();
+    if with_database {
+        match admin::summarize_settings(settings) {
+            Ok(lines) => summary += &lines,
+            Err(error) => return fail(&format!("{error:#}")),
+        }
+    }
+    print_stdout(summary.as_bytes())
 }
 
 /// Prints the licenses that the build collected.

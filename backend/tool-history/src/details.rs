@@ -127,6 +127,6 @@ impl ToolHistory {
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {
-        at.map(|at| Deletion { at, purged_at: at + self.context.kept_for })
+        at.map(|at| Deletion { at, purged_at: at + self.context.settings.get().deleted_retention })
     }
 }

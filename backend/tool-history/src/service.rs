@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_accounts::UserId;
 use tallybook_agent::AgentService;
-use tallybook_conversations::{tool_pins::ToolPins, work_counts::WorkCounts};
+use tallybook_conversations::{CurrentSettings, tool_pins::ToolPins, work_counts::WorkCounts};
 use tallybook_database::{Database, now};
 use tallybook_mcp::ToolServers;
 use tallybook_tools::FairSemaphore;
@@ -31,8 +31,8 @@ pub struct ToolHistory {
 /// State shared by the use cases.
 pub(crate) struct Context {
     pub(crate) db: Database,
-    /// Retention time of deleted data.
-    pub(crate) kept_for: Duration,
+    /// The settings that can change, among them the retention time of deleted data.
+    pub(crate) settings: CurrentSettings,
     /// Time limit of the scan for one page of the list.
     pub(crate) page_time: Duration,
     /// Runs the calls of re-runs.
@@ -48,12 +48,12 @@ pub(crate) struct Context {
 }
 
 impl ToolHistory {
-    /// Creates the service for the calls in a database. `kept_for` is the retention time of deleted data, and
-    /// `page_time` the time limit of the scan for one page. Re-runs use `agent` and `tool_servers`, and are added to
+    /// Creates the service for the calls in a database. `settings` has the retention time of deleted data, and
+    /// `page_time` is the time limit of the scan for one page. Re-runs use `agent` and `tool_servers`, and are added to
     /// `counts`.
     pub fn new(
         db: Database,
-        kept_for: Duration,
+        settings: CurrentSettings,
         page_time: Duration,
         agent: AgentService,
         tool_servers: ToolServers,
@@ -64,7 +64,7 @@ impl ToolHistory {
         Self {
             context: Arc::new(Context {
                 db,
-                kept_for,
+                settings,
                 page_time,
                 agent,
                 tool_servers,

@@ -86,15 +86,16 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
 /// The sections of the account, if there is one.
 fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, text: Language) -> AnyView {
     let has_account = name.is_some();
-    let (limits, this_month) =
-        me.with_untracked(|me| me.as_ref().map(|me| (me.limits, me.this_month.clone()))).unwrap_or_default();
+    let usage = |me: &Me| (me.limits, me.budgets.clone(), me.this_month.clone());
+    let (limits, budgets, this_month) = me.with_untracked(|me| me.as_ref().map(usage)).unwrap_or_default();
     let has_password = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.has_password));
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
         {(role == UserRole::Admin).then(|| connected_models::section_view(text))}
+        {(role == UserRole::Admin).then(|| looks::server_section(text))}
         {instructions::section_view(me, text)}
-        {usage::limits_section(limits, text)}
+        {usage::limits_section(limits, &budgets, text)}
         {usage::month_section(this_month, text)}
         {approvals::section_view(text)}
         {shares::section_view(text)}

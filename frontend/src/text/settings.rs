@@ -1,6 +1,6 @@
 //! Texts of the settings.
 
-use tallybook_protocol::UserRole;
+use tallybook_protocol::{BudgetPeriod, UserRole};
 
 use crate::{format, language::Language};
 
@@ -148,6 +148,13 @@ texts! {
         "All users' tool calls. To open another user's call, you must give a reason, which that user can see.",
         "全ユーザーのツール呼び出しです。ほかのユーザーの呼び出しを開くには理由の入力が必要で、その理由は本人に表示されます。";
     tool_history_open: "Open the tool history", "ツールの履歴を開く";
+    budget_warning: "Nearly used up:", "残りわずか：";
+    budget_used_up: "Used up:", "使い切りました：";
+    server_settings: "Server", "サーバー";
+    server_settings_about:
+        "Limits, sign-up, approvals, retention and the other settings of this server, with the history of their changes.",
+        "上限、アカウント作成、承認、保存期間など、このサーバーの設定とその変更履歴です。";
+    server_settings_open: "Open the server settings", "サーバーの設定を開く";
 
     // Data and deletion of the account.
     your_data: "Your data", "データ";
@@ -219,6 +226,35 @@ impl Language {
         match self {
             Self::English => format!("{} of {} left", number(left), number(limit)),
             Self::Japanese => format!("残り{}（上限{}）", number(left), number(limit)),
+        }
+    }
+
+    /// Returns the label of a budget, in tokens or in money.
+    pub(crate) fn budget(self, is_shared: bool, period: BudgetPeriod, is_cost: bool) -> String {
+        let (english, japanese) = match period {
+            BudgetPeriod::Day => ("today", "今日"),
+            BudgetPeriod::Month => ("this month", "今月"),
+        };
+        match self {
+            Self::English => {
+                let what = if is_cost { "Money" } else { "Tokens" };
+                format!("{what} {english}{}", if is_shared { ", for all users together" } else { "" })
+            }
+            Self::Japanese => {
+                let what = if is_cost { "費用" } else { "トークン" };
+                format!("{japanese}の{what}{}", if is_shared { "（全ユーザーの合計）" } else { "" })
+            }
+        }
+    }
+
+    /// Returns the rest of a budget in tokens, or in billionths of the currency, and when it starts again.
+    pub(crate) fn budget_left(self, left: i64, limit: i64, is_cost: bool, resets_at: &str) -> String {
+        let number = |number: i64| {
+            if is_cost { format::amount(number) } else { format::count(usize::try_from(number).unwrap_or(usize::MAX)) }
+        };
+        match self {
+            Self::English => format!("{} of {} left until {resets_at}", number(left), number(limit)),
+            Self::Japanese => format!("残り{}（上限{}、{resets_at}まで）", number(left), number(limit)),
         }
     }
 

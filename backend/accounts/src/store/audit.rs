@@ -71,6 +71,10 @@ pub enum Action {
     ToolAccepted,
     /// A model was added in the page.
     ModelAdded,
+    /// The budgets were replaced.
+    BudgetsChanged,
+    /// Settings of the server were changed.
+    SettingsChanged,
     /// The settings of an added model were changed.
     ModelChanged,
     /// An added model was removed.
@@ -109,6 +113,8 @@ impl Action {
             Self::ShareRevoked => "share_revoked",
             Self::ToolAccepted => "tool_accepted",
             Self::ModelAdded => "model_added",
+            Self::BudgetsChanged => "budgets_changed",
+            Self::SettingsChanged => "settings_changed",
             Self::ModelChanged => "model_changed",
             Self::ModelRemoved => "model_removed",
             Self::ToolServerAdded => "tool_server_added",

@@ -29,6 +29,25 @@ pub enum ReviewMode {
     Decide,
 }
 
+impl ReviewMode {
+    /// Returns the mode with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "advise" => Some(Self::Advise),
+            "decide" => Some(Self::Decide),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the mode in the settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Advise => "advise",
+            Self::Decide => "decide",
+        }
+    }
+}
+
 /// The models that review calls, and the effect of their votes.
 #[derive(Clone, Debug)]
 pub struct Reviewers {

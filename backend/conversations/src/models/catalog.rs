@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use tallybook_agent::TitleWriter;
+use tallybook_agent::{Reviewer, TitleWriter};
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
@@ -14,7 +14,6 @@ use crate::models::{ModelChoice, ModelEntry, Origin, Window};
 #[derive(Clone, Debug)]
 pub struct Catalog {
     models: Arc<RwLock<Models>>,
-    titles: bool,
 }
 
 #[derive(Debug)]
@@ -31,6 +30,7 @@ pub struct Model {
     name: String,
     client: Arc<dyn ModelClient>,
     titles: Option<TitleWriter>,
+    reviews: Option<Arc<dyn ModelClient>>,
     prices: Option<Prices>,
     vision: bool,
     window: Window,
@@ -65,24 +65,25 @@ impl CatalogError {
 }
 
 impl Catalog {
-    /// Creates a client for each model and, if `titles` is `true`, a second one that writes titles. Sends no requests.
-    /// The first model is the default.
-    pub fn connect(entries: &[ModelEntry], titles: bool) -> Result<Self, CatalogError> {
-        let connect = |entry| Model::connect(entry, titles).map(Arc::new);
+    /// Creates a client for each model, one that writes titles, and one that reviews calls. Sends no requests. The first
+    /// model is the default.
+    pub fn connect(entries: &[ModelEntry]) -> Result<Self, CatalogError> {
+        let connect = |entry| Model::connect(entry).map(Arc::new);
         let all = entries.iter().map(connect).collect::<Result<Vec<_>, _>>()?;
         let default_model = all.first().cloned().ok_or(CatalogError::Empty)?;
         let models = Models { default_model, configured: all.len(), all };
-        Ok(Self { models: Arc::new(RwLock::new(models)), titles })
+        Ok(Self { models: Arc::new(RwLock::new(models)) })
     }
 
     /// Creates the clients of a model without adding it. Sends no requests.
     pub fn connect_model(&self, entry: &ModelEntry) -> Result<Arc<Model>, CatalogError> {
-        Model::connect(entry, self.titles).map(Arc::new)
+        Model::connect(entry).map(Arc::new)
     }
 
-    /// Replaces the added models. If only the demo model is configured, the first added model becomes the default.
-    /// A model with the name of a configured one is left out.
-    pub fn set_added(&self, added: Vec<Arc<Model>>) {
+    /// Replaces the added models, and sets the name of the default model. If it is `None`, or no model has the name, the
+    /// first model is the default; if only the demo model is configured, the first added one. An added model with the
+    /// name of a configured one is left out.
+    pub fn set_added(&self, added: Vec<Arc<Model>>, default_model: Option<&str>) {
         let mut models = self.models.write();
         let configured = models.configured;
         models.all.truncate(configured);
@@ -92,7 +93,8 @@ impl Catalog {
             }
         }
         let first = if models.all.iter().take(configured).all(|model| model.is_demo) { configured } else { 0 };
-        let default_model = models.all.get(first).or(models.all.first()).cloned();
+        let chosen = default_model.and_then(|name| models.find(name));
+        let default_model = chosen.or(models.all.get(first)).or(models.all.first()).cloned();
         models.default_model = default_model.unwrap_or_else(|| Arc::clone(&models.default_model));
     }
 
@@ -153,14 +155,16 @@ impl Models {
 }
 
 impl Model {
-    fn connect(entry: &ModelEntry, titles: bool) -> Result<Self, CatalogError> {
+    fn connect(entry: &ModelEntry) -> Result<Self, CatalogError> {
         let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
         let client = entry.connect().map_err(failed)?;
-        let titles = if titles { entry.choice.connect_for_titles().map_err(failed)? } else { None };
+        let titles = entry.choice.connect_for_titles().map_err(failed)?;
+        let reviews = entry.choice.connect_for_reviews().map_err(failed)?;
         Ok(Self {
             name: entry.name.clone(),
             client,
             titles: titles.map(|client| TitleWriter::new(entry.priced(client))),
+            reviews: reviews.map(|client| entry.priced(client)),
             prices: entry.prices,
             vision: entry.vision,
             window: entry.choice.window(),
@@ -184,6 +188,11 @@ impl Model {
         Arc::clone(&self.client)
     }
 
+    /// Returns the model's prices, if they are known.
+    pub fn prices(&self) -> Option<Prices> {
+        self.prices
+    }
+
     /// Returns the model's context window.
     pub fn window(&self) -> Window {
         self.window
@@ -200,6 +209,17 @@ impl Model {
             return Some(false);
         }
         self.vision.then_some(true)
+    }
+
+    /// Returns `true` if the model can vote on calls.
+    pub fn can_review(&self) -> bool {
+        self.reviews.is_some()
+    }
+
+    /// Returns the model as a reviewer of calls; `None` if it cannot vote.
+    pub(crate) fn reviewer(&self) -> Option<Reviewer> {
+        let model = self.reviews.clone()?;
+        Some(Reviewer { name: self.name.clone(), model })
     }
 
     /// Returns the title writer. If it is `None`, a conversation keeps the title that was made from its first question.

@@ -2,9 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use tallybook_agent::{ReviewMode, Reviewer, Reviewers};
+use tallybook_agent::{ReviewMode, Reviewers};
 
-use super::{CatalogError, ModelEntry};
+use super::Catalog;
 
 /// The section `[review]` of the settings file.
 #[derive(Clone, Debug)]
@@ -20,16 +20,16 @@ pub struct ReviewSettings {
 }
 
 impl ReviewSettings {
-    /// Creates clients for the reviewers. Sends no requests.
-    pub fn connect(&self, entries: &[ModelEntry]) -> Result<Reviewers, CatalogError> {
-        let mut models = Vec::new();
-        for entry in self.models.iter().filter_map(|name| entries.iter().find(|entry| entry.name == *name)) {
-            let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
-            if let Some(client) = entry.choice.connect_for_reviews().map_err(failed)? {
-                models.push(Reviewer { name: entry.name.clone(), model: entry.priced(client) });
-            }
-        }
-        Ok(Reviewers { models, mode: self.mode, quorum: self.quorum, timeout: self.timeout })
+    /// Default of `timeout`, in seconds.
+    pub const DEFAULT_TIMEOUT_SECS: u64 = 30;
+
+    /// Maximum of `timeout`, in seconds. The time counts toward the turn's timeout.
+    pub const MAX_TIMEOUT_SECS: u64 = 600;
+
+    /// Returns the reviewers that the catalog has. Reviewers that are not available cast no votes.
+    pub fn reviewers(&self, catalog: &Catalog) -> Reviewers {
+        let models = self.models.iter().filter_map(|name| catalog.find(name)?.reviewer()).collect();
+        Reviewers { models, mode: self.mode, quorum: self.quorum, timeout: self.timeout }
     }
 }
 

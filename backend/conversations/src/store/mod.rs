@@ -7,6 +7,7 @@
 
 pub(crate) mod api_clients;
 pub(crate) mod approvals;
+pub(crate) mod budgets;
 mod by_ids;
 mod columns;
 pub(crate) mod conversations;

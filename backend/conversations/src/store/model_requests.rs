@@ -17,32 +17,38 @@ pub(crate) struct NewRequest {
     pub message: Option<MessageId>,
     pub quarters: i64,
     pub reserved_tokens: i64,
+    pub reserved_cost_nanos: i64,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
 }
 
 /// Creates a row.
 pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<RequestId> {
-    let NewRequest { user, message, quarters, reserved_tokens, created_at, expires_at } = new;
+    let NewRequest { user, message, quarters, reserved_tokens, reserved_cost_nanos, created_at, expires_at } = new;
     let query = tx
         .query(
-            "INSERT INTO model_requests (user_id, message_id, quarters, reserved_tokens, created_at, expires_at) \
-             VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO model_requests \
+             (user_id, message_id, quarters, reserved_tokens, reserved_cost_nanos, created_at, expires_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(user)
         .bind(message)
         .bind(quarters)
-        .bind(reserved_tokens);
+        .bind(reserved_tokens)
+        .bind(reserved_cost_nanos);
     let created = query.bind(created_at).bind(expires_at).execute().await?;
     Ok(RequestId(created.inserted_id))
 }
 
 /// Changes the tokens that a running turn reserves; creates the turn's row if it has none.
 pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
-    let NewRequest { message, reserved_tokens, expires_at, .. } = new;
+    let NewRequest { message, reserved_tokens, reserved_cost_nanos, expires_at, .. } = new;
     let changed = tx
-        .query("UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?")
+        .query(
+            "UPDATE model_requests SET reserved_tokens = ?, reserved_cost_nanos = ?, expires_at = ? WHERE message_id = ?",
+        )
         .bind(reserved_tokens)
+        .bind(reserved_cost_nanos)
         .bind(expires_at)
         .bind(message)
         .execute()
@@ -55,29 +61,43 @@ pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> s
 
 /// Releases the tokens that a request outside turns has reserved.
 pub(crate) async fn settle(tx: &mut Transaction, id: RequestId) -> sqlx::Result<()> {
-    tx.query("UPDATE model_requests SET reserved_tokens = 0 WHERE id = ?").bind(id.0).execute().await.map(|_| ())
+    tx.query("UPDATE model_requests SET reserved_tokens = 0, reserved_cost_nanos = 0 WHERE id = ?")
+        .bind(id.0)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
-/// Returns the sum of the tokens that a user's requests and running turns reserve, except those of `turn`.
+/// Tokens and money that model calls in progress reserve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct Reserved {
+    pub tokens: i64,
+    pub cost_nanos: i64,
+}
+
+// A turn that no longer runs reserves nothing.
+const RESERVED_BY_ALL: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
+     CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
+     LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
+     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))";
+
+const RESERVED_BY_USER: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
+     CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
+     LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
+     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?)) AND r.user_id = ?";
+
+/// Returns what the requests and running turns of a user, or of all users, reserve, without those of `turn`.
 pub(crate) async fn sum_reserved(
     tx: &mut Transaction,
-    user: UserId,
+    user: Option<UserId>,
     turn: Option<MessageId>,
     time: DateTime<Utc>,
-) -> sqlx::Result<i64> {
+) -> sqlx::Result<Reserved> {
     let turn = turn.unwrap_or(MessageId(0));
-    // A turn that no longer runs reserves nothing.
-    tx.query(
-        "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) FROM model_requests r LEFT \
-         JOIN messages m ON m.id = r.message_id WHERE r.user_id = ? AND r.expires_at > ? \
-         AND r.reserved_tokens > 0 AND (r.message_id IS NULL OR (m.status = 'streaming' \
-         AND r.message_id <> ?))",
-    )
-    .bind(user)
-    .bind(time)
-    .bind(turn)
-    .fetch_value()
-    .await
+    match user {
+        Some(user) => tx.query(RESERVED_BY_USER).bind(time).bind(turn).bind(user).fetch_one().await,
+        None => tx.query(RESERVED_BY_ALL).bind(time).bind(turn).fetch_one().await,
+    }
 }
 
 /// Returns a user's oldest running turn.

@@ -39,7 +39,7 @@ impl ConversationService {
             return Err(context.busy(row.id).await?);
         }
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
+        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices: None };
         let request = quota::admit_request(context, request).await?;
         let summed = explain(context, row.id, message_id).await;
         quota::settle(context, request).await;

@@ -70,7 +70,7 @@ impl Recovery {
     /// leases either, and have until then to do so.
     pub(crate) async fn watch(mut self) {
         let context = Arc::clone(&self.context);
-        let every = context.lifetimes.lease / 2;
+        let every = context.settings.lease / 2;
         let mut was_prompt = true;
         while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
             let look = async {
@@ -235,7 +235,7 @@ const MAX_PURGED_AT_ONCE: u32 = 50;
 /// Purges records that are older than the retention period, until the server drains. Returns at once if they are kept
 /// forever.
 pub(crate) async fn purge_journals(context: Arc<Context>) {
-    let Some(retention) = context.lifetimes.journal else { return };
+    let Some(retention) = context.settings.journal_retention else { return };
     loop {
         let pause = if purge(&context, retention).await { PURGE_PAUSE } else { PURGE_INTERVAL };
         if context.draining.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {

@@ -134,14 +134,14 @@ async fn try_resume(
     });
     let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
     let mut tx = context.db.begin().await?;
-    let lease = context.lifetimes.lease;
+    let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    quota::lock_limited_user(context, &mut tx, user).await?;
+    let settings = quota::lock_limited_user(context, &mut tx, user).await?;
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
     let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
-    quota::admit_turn(context, &mut tx, admitted).await?;
+    quota::admit_turn(context, &settings, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
+    ChangeableSettings,
     context::Context,
     store::{
         ConversationId, message_files,
@@ -50,6 +51,7 @@ pub(crate) struct Turn {
     pub(crate) rows: TurnRows,
     pub(crate) model: Arc<Model>,
     pub(crate) settings: TurnSettings,
+    pub(crate) server_settings: Arc<ChangeableSettings>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
     pub(crate) given: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
@@ -126,8 +128,11 @@ impl Turn {
         }
         drop(guard);
         if complete {
-            title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
-            summary::spawn_summary(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
+            if self.server_settings.titles {
+                title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
+            }
+            let (memory, answer) = (self.server_settings.memory.clone(), self.rows.assistant_message_id);
+            summary::spawn_summary(&self.context, memory, &self.model, self.conversation_id, answer);
         }
     }
 
@@ -137,7 +142,8 @@ impl Turn {
         let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
-        let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        let agent = context.agent.clone().with_reviewers(self.server_settings.reviewers.clone());
+        let ran = agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
         if model.quirks().has(Quirk::NoImages)
             && let Err(error) = message_files::forget_images(&context.db, self.rows.user_message_id).await
         {
@@ -156,6 +162,7 @@ impl Turn {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
+        let server_instructions = self.server_settings.instructions.clone();
         let is_off = disabled_tools.contains("read_file");
         let tools = context.tools_without(disabled_tools, &self.cancel).await;
         let tools = with_read_file(context, self.conversation_id, tools, is_off).await.map_err(record_error)?;
@@ -166,13 +173,18 @@ impl Turn {
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
         let overhead_tokens = context.agent.tokens_beside_history(&tools.specs())?
             + tokens::of_tools(&client_tools)
-            + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
+            + system
+                .iter()
+                .chain([&instructions, &server_instructions])
+                .map(|text| tokens::of_text(text))
+                .sum::<usize>();
         let mut context_builder = ContextBuilder {
             context,
             user: self.user,
             conversation_id: self.conversation_id,
             rows: self.rows,
             model: &self.model,
+            settings: &self.server_settings,
             given,
             is_resumed,
             overhead_tokens,
@@ -187,14 +199,15 @@ impl Turn {
             history.extend(current);
             None
         };
-        let planning =
-            (self.mode == AnswerMode::Plan).then(|| context.plan.planning(&context.models, &self.model)).flatten();
+        let plan = (self.mode == AnswerMode::Plan).then_some(&self.server_settings.plan);
+        let planning = plan.and_then(|plan| plan.planning(&context.models, &self.model));
         let input = TurnInput {
             history,
             system,
             summary,
             sampling,
             continued,
+            server_instructions,
             instructions,
             zone: context.time_zones.of(self.user),
             user_key: UserKey(self.user.0),
@@ -232,11 +245,11 @@ impl Turn {
     /// Renews the lease at intervals of a quarter of its duration. Returns when the turn no longer belongs to this
     /// process.
     async fn keep_lease(&self) {
-        let Context { db, lifetimes, .. } = &*self.context;
+        let Context { db, settings, .. } = &*self.context;
         loop {
-            tokio::time::sleep(lifetimes.lease / 4).await;
+            tokio::time::sleep(settings.lease / 4).await;
             let renewed = async {
-                let until = turns::database_now(db).await? + lifetimes.lease;
+                let until = turns::database_now(db).await? + settings.lease;
                 turns::renew_lease(db, self.rows.assistant_message_id, self.rows.epoch, until).await
             };
             match renewed.await {
@@ -317,6 +330,7 @@ mod tests {
             rows,
             model: context.models.default_model(),
             settings: TurnSettings { instructions: String::new(), disabled_tools: BTreeSet::new() },
+            server_settings: context.changeable(),
             given: None,
             mode: AnswerMode::React,
             question: None,

@@ -205,7 +205,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     let StartParams { user, row, question, parts, files, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
     let mut tx = context.db.begin().await?;
-    quota::lock_limited_user(context, &mut tx, user).await?;
+    let settings = quota::lock_limited_user(context, &mut tx, user).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -217,7 +217,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         model: model.name(),
         mode,
         owner: &context.owner,
-        lease: context.lifetimes.lease,
+        lease: context.settings.lease,
     };
     let rows = match turns::begin_turn(&mut tx, conversation_id, new).await? {
         Claim::Started(rows) => rows,
@@ -226,7 +226,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     };
     store_files(&mut tx, rows.user_message_id, files).await?;
     let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
-    quota::admit_turn(context, &mut tx, admitted).await?;
+    quota::admit_turn(context, &settings, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
         if let Some(input) = input {
             input.store(&mut tx, rows.assistant_message_id).await?;
@@ -381,6 +381,7 @@ pub(crate) async fn commit_and_run(
         rows,
         model,
         settings,
+        server_settings: context.changeable(),
         given,
         mode,
         question,

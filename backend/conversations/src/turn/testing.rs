@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::{
-    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PlanSettings, UserLimits,
+    ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, MemorySettings,
     store::{
         ConversationId,
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
@@ -42,19 +42,17 @@ impl Fixture {
     /// Creates the service on a database in `folder` that already has its tables.
     pub(crate) async fn on(db: Database, folder: TempDir) -> Self {
         let model = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
-        let models = Catalog::connect(&[model], false).unwrap();
+        let models = Catalog::connect(&[model]).unwrap();
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let (tools, servers, secrets) = (ToolRegistry::default(), ToolServersSettings::default(), Secrets::default());
         let tools = ToolServers::start(tools, servers, &pins, &secrets, |_| None);
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
-        let lifetimes = Lifetimes {
+        let changeable = ChangeableSettings { memory: MemorySettings::OFF, ..ChangeableSettings::default() };
+        let settings = ConversationSettings {
             lease: Duration::from_secs(20),
-            journal: None,
-            approval_timeout: None,
-            deleted: Duration::ZERO,
+            journal_retention: None,
+            changeable: CurrentSettings::new(changeable),
         };
-        let (user_limits, memory) = (UserLimits::default(), MemorySettings::OFF);
-        let settings = ConversationSettings { lifetimes, user_limits, memory, plan: PlanSettings::default() };
         let files = Files::new(db.clone(), FilesSettings::with_program(PathBuf::new())).unwrap();
         let service = ConversationService::start(db, agent, tools, models, files, settings).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
@@ -84,7 +82,7 @@ impl Fixture {
             model: "demo",
             mode: AnswerMode::React,
             owner: &context.owner,
-            lease: context.lifetimes.lease,
+            lease: context.settings.lease,
         };
         let claim = turns::begin_turn(&mut tx, self.conversation_id, new).await.unwrap();
         let Claim::Started(rows) = claim else { panic!("{claim:?}") };

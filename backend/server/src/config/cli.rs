@@ -1,20 +1,23 @@
 //! Options of the command line and their environment variables. Other modules check their values.
 
 use std::{
+    collections::BTreeSet,
     io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
 
 use clap::{
-    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Id, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, TypedValueParser},
+    parser::ValueSource,
 };
 use clap_complete::Shell;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use tallybook_accounts::{AccountsMode, SignUp};
 use tallybook_files::FilesSettings;
+use tallybook_runtime_settings::MAX_WAIT_HOURS;
 use tallybook_tools::AllowedHost;
 
 /// A self-hosted AI chat that records every tool call.
@@ -231,8 +234,8 @@ pub struct Options {
     pub(crate) journal_retention_days: u64,
     /// Days before deleted data is purged from the tool history; 0 purges it immediately.
     #[arg(long, env = "RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
-        value_parser = clap::value_parser!(u64).range(0..=36_500))]
-    pub(crate) retention_days: u64,
+        value_parser = clap::value_parser!(u32).range(0..=36_500))]
+    pub(crate) retention_days: u32,
     /// Maximum size of an uploaded file, in bytes.
     #[arg(long, env = "MAX_FILE_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_FILE_BYTES,
         value_parser = clap::value_parser!(u64).range(1..=134_217_728))]
@@ -250,6 +253,9 @@ pub struct Options {
     /// Seconds that running turns have to finish when the server stops.
     #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     pub(crate) shutdown_grace_secs: u64,
+    /// Names of the options that the command line or the environment sets.
+    #[arg(skip)]
+    set: BTreeSet<String>,
 }
 
 /// Format of the log.
@@ -266,7 +272,12 @@ pub enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Task {
     /// Checks the settings, prints a summary or the error, and exits.
-    CheckConfig,
+    CheckConfig {
+        /// Also prints the models, tool servers and settings that admins have set in the page. Opens the database like a
+        /// start of the server, which migrates it.
+        #[arg(long)]
+        database: bool,
+    },
     /// Prints the licenses of all components of the program and its page.
     Licenses,
     /// Checks that the server on HOST and PORT is alive. Fails if it is not.
@@ -353,7 +364,16 @@ pub enum AdminTask {
 impl Options {
     /// Reads the command line and the environment.
     pub fn read() -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::command().mut_args(without_blank_variable).try_get_matches()?)
+        let matches = Self::command().mut_args(without_blank_variable).try_get_matches()?;
+        let mut options = Self::from_arg_matches(&matches)?;
+        let is_set = |name: &&str| matches.value_source(name).is_some_and(|source| source != ValueSource::DefaultValue);
+        options.set = matches.ids().map(Id::as_str).filter(is_set).map(str::to_owned).collect();
+        Ok(options)
+    }
+
+    /// Returns `true` if the command line or the environment sets this option, even if it sets the default.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.set.contains(name)
     }
 
     /// Returns the task to run instead of serving.
@@ -415,9 +435,6 @@ pub(crate) fn set(value: Option<String>) -> Option<String> {
 fn seconds() -> impl TypedValueParser<Value = u64> {
     clap::value_parser!(u64).range(1..=86_400)
 }
-
-/// Maximum of `wait_hours`: ten years.
-const MAX_WAIT_HOURS: f64 = 87_600.0;
 
 /// Returns the number of hours if it is in range, or otherwise a description of the problem.
 pub(crate) fn check_wait_hours(hours: f64) -> Result<f64, String> {

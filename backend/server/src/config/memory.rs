@@ -14,12 +14,6 @@ use super::{
 };
 use crate::config::cli::{Options, set};
 
-/// Maximum of `after_tokens`. No model has a larger context.
-const MAX_AFTER_TOKENS: usize = 10_000_000;
-
-/// Maximum of `max_chars`: the length of a summary that a model may write.
-const MAX_CHARS: usize = 2000;
-
 /// Returns the settings of summaries. The variables have priority over the file.
 pub(crate) fn memory(
     options: &Options,
@@ -62,8 +56,8 @@ fn of_file(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<MemoryS
     };
     Ok(MemorySettings {
         summary_model,
-        after_tokens: within(&section.after_tokens, "after_tokens", MAX_AFTER_TOKENS)?,
-        max_chars: within(&section.max_chars, "max_chars", MAX_CHARS)?.unwrap_or(default.max_chars),
+        after_tokens: within(&section.after_tokens, "after_tokens", MemorySettings::MAX_AFTER_TOKENS)?,
+        max_chars: within(&section.max_chars, "max_chars", MemorySettings::MAX_CHARS)?.unwrap_or(default.max_chars),
     })
 }
 

@@ -35,6 +35,8 @@ use tallybook_database::DatabaseUrl;
 use tallybook_files::{BadStorageUrl, FilesSettings};
 use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mcp::ToolServersSettings;
+use tallybook_protocol::{MemoryFields, PlanFields, ReviewFields, ServerSettings};
+use tallybook_runtime_settings::Configured;
 use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
 
@@ -56,7 +58,6 @@ const MESSAGES_PER_MINUTE: u32 = 30;
 const TOKENS_PER_DAY: u64 = 5_000_000;
 /// Minimum length of `SECRET_KEY`.
 const MIN_SECRET_KEY_CHARS: usize = 32;
-const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
 /// The checked settings.
 #[derive(Clone, Debug)]
@@ -114,12 +115,15 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Interval of silence on an event stream after which a keep-alive is sent.
     pub keep_alive: Duration,
-    /// Time that a call waits for approval before it is refused; `None` is forever.
-    pub approval_timeout: Option<Duration>,
+    /// Hours that a call waits for approval before it is refused; 0 is forever.
+    pub consent_wait_hours: f64,
     /// Retention time of the events of a finished turn; `None` is forever.
     pub journal_retention: Option<Duration>,
-    /// Retention time of deleted data in the tool history.
-    pub retention: Duration,
+    /// Days before deleted data is purged.
+    pub retention_days: f64,
+    /// Names of the settings of [`Self::changeable`] that the file or the environment sets, so that they cannot be
+    /// changed in the page.
+    pub set_in_file: Vec<&'static str>,
     /// Lease duration of turns. If a process does not renew a turn's lease in time, another process marks the turn as
     /// interrupted.
     pub turn_lease: Duration,
@@ -138,6 +142,51 @@ impl Settings {
     pub fn from_options(options: Options) -> Result<Self, ConfigError> {
         check(options)
     }
+
+    /// Returns the models, tool servers and settings of the file and the environment, beside which admins can add others
+    /// while the server runs.
+    pub fn configured(&self) -> Configured {
+        Configured {
+            models: self.models.clone(),
+            model_defaults: self.model_defaults.clone(),
+            tool_servers: self.tool_servers.servers.iter().map(|(name, _)| name.clone()).collect(),
+            settings: self.changeable(),
+            set_in_file: self.set_in_file.clone(),
+        }
+    }
+
+    /// Returns the settings that admins can change while the server runs, with their values at the start.
+    pub fn changeable(&self) -> ServerSettings {
+        let Self { review, memory, plan, accounts, user_limits, .. } = self;
+        ServerSettings {
+            default_model: None,
+            llm_titles: self.titles,
+            review: review.as_ref().map(|ReviewSettings { models, mode, quorum, timeout }| ReviewFields {
+                models: models.clone(),
+                mode: mode.as_str().to_owned(),
+                quorum: Some(*quorum),
+                timeout_secs: Some(timeout.as_secs()),
+            }),
+            memory: MemoryFields {
+                summary_model: memory.summary_model.clone(),
+                after_tokens: memory.after_tokens,
+                max_chars: memory.max_chars,
+            },
+            plan: PlanFields {
+                planner_model: plan.planner_model.clone(),
+                max_attempts: plan.max_attempts,
+                max_total_attempts: plan.max_total_attempts,
+            },
+            consent_wait_hours: self.consent_wait_hours,
+            sharing: accounts.sharing,
+            sign_up: accounts.sign_up.as_str().to_owned(),
+            max_turns_per_person: user_limits.turns,
+            max_messages_per_minute: user_limits.messages_per_minute,
+            max_tokens_per_day: user_limits.tokens_per_day,
+            retention_days: self.retention_days,
+            instructions: String::new(),
+        }
+    }
 }
 
 fn check(options: Options) -> Result<Settings, ConfigError> {
@@ -147,7 +196,8 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let review = review::review(file.as_ref(), &models)?;
     let memory = memory::memory(&options, file.as_ref(), &models)?;
     let plan = plan::plan(file.as_ref(), &models)?;
-    let approval_timeout = approval_timeout(&options, file.as_ref())?;
+    let consent_in_file = file.as_ref().map_or(Ok(None), SettingsFile::consent_wait_hours)?;
+    let set_in_file = set_in_file(&options, file.as_ref());
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
         remarks.push("OIDC_ISSUER has no effect because sign-in is off. Set ACCOUNTS=on.".to_owned());
@@ -196,10 +246,11 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         traces,
         log_format: options.log_format,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
-        approval_timeout,
+        consent_wait_hours: options.consent_wait_hours.or(consent_in_file).unwrap_or_default(),
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
             .filter(|time| !time.is_zero()),
-        retention: retention(options.retention_days, user_limits),
+        retention_days: f64::from(options.retention_days),
+        set_in_file,
         turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
         secrets,
@@ -222,10 +273,32 @@ fn max_tool_turns(options: &Options, file: Option<&SettingsFile>) -> Result<u32,
     Ok(options.max_tool_turns.or(in_file).unwrap_or(MAX_TOOL_TURNS))
 }
 
-fn approval_timeout(options: &Options, file: Option<&SettingsFile>) -> Result<Option<Duration>, ConfigError> {
-    let in_file = file.map_or(Ok(None), SettingsFile::consent_wait_hours)?;
-    let hours = options.consent_wait_hours.or(in_file).filter(|hours| *hours > 0.0);
-    Ok(hours.map(|hours| Duration::from_secs_f64(hours * SECS_PER_HOUR)))
+/// Returns the names of the changeable settings that the file or the environment sets.
+fn set_in_file(options: &Options, file: Option<&SettingsFile>) -> Vec<&'static str> {
+    let in_file = [
+        ("review", file.is_some_and(|file| file.review().is_some())),
+        ("memory", file.is_some_and(|file| file.memory().is_some())),
+        ("plan", file.is_some_and(|file| file.plan().is_some())),
+        ("consent_wait_hours", matches!(file.map(SettingsFile::consent_wait_hours), Some(Ok(Some(_))))),
+    ];
+    let options_of = [
+        ("llm_titles", "llm_titles"),
+        ("memory", "summary_model"),
+        ("memory", "conversation_summary_enabled"),
+        ("consent_wait_hours", "consent_wait_hours"),
+        ("sharing", "sharing"),
+        ("sign_up", "sign_up"),
+        ("max_turns_per_person", "max_turns_per_person"),
+        ("max_messages_per_minute", "max_messages_per_minute"),
+        ("max_tokens_per_day", "max_tokens_per_day"),
+        ("retention_days", "retention_days"),
+    ];
+    let set = options_of.into_iter().map(|(setting, option)| (setting, options.is_set(option)));
+    let mut names: Vec<_> =
+        in_file.into_iter().chain(set).filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Returns the limits per user. Without accounts there is only one user, so only the limits that are set apply.
@@ -237,12 +310,6 @@ fn user_limits(options: &Options, host: IpAddr) -> UserLimits {
         messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
         tokens_per_day: options.max_tokens_per_day.unwrap_or(if is_shared { TOKENS_PER_DAY } else { 0 }),
     }
-}
-
-/// Returns the retention time of deleted data. It is at least as long as the longest window of the user limits, so that
-/// users cannot get past their limits by deleting data.
-fn retention(days: u64, limits: UserLimits) -> Duration {
-    Duration::from_secs(days * SECS_PER_DAY).max(limits.longest_window())
 }
 
 /// Returns the models in the file, or else the model that the environment configures. Also returns warnings about

@@ -8,10 +8,6 @@ use toml::Spanned;
 
 use super::{error::ConfigError, file::SettingsFile};
 
-/// Maximum attempts of a step, and of all steps together. Each attempt costs as many model calls as an answer.
-const MAX_ATTEMPTS: u32 = 10;
-const MAX_TOTAL_ATTEMPTS: u32 = 50;
-
 /// Returns the settings of planned answers. The planner is one of `models`.
 pub(crate) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<PlanSettings, ConfigError> {
     let default = PlanSettings::default();
@@ -34,11 +30,11 @@ pub(crate) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result
     };
     Ok(PlanSettings {
         planner_model,
-        max_attempts: within(&section.max_attempts, "max_attempts", MAX_ATTEMPTS, default.max_attempts)?,
+        max_attempts: within(&section.max_attempts, "max_attempts", PlanSettings::MAX_ATTEMPTS, default.max_attempts)?,
         max_total_attempts: within(
             &section.max_total_attempts,
             "max_total_attempts",
-            MAX_TOTAL_ATTEMPTS,
+            PlanSettings::MAX_TOTAL_ATTEMPTS,
             default.max_total_attempts,
         )?,
     })

@@ -8,12 +8,6 @@ use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
 use super::{error::ConfigError, file::SettingsFile};
 use crate::config::file::ReviewSection;
 
-/// Default voting timeout for the calls of a step, in seconds.
-const DEFAULT_TIMEOUT_SECS: u64 = 30;
-
-/// Maximum voting timeout, in seconds. The time counts toward the turn's timeout.
-const MAX_TIMEOUT_SECS: u64 = 600;
-
 /// Returns the settings of reviews; `None` if the file has no such section.
 pub(crate) fn review(
     file: Option<&SettingsFile>,
@@ -23,11 +17,9 @@ pub(crate) fn review(
     let names = reviewers(file, section, models)?;
     let mode = match &section.mode {
         None => ReviewMode::Advise,
-        Some(word) => match word.get_ref().as_str() {
-            "advise" => ReviewMode::Advise,
-            "decide" => ReviewMode::Decide,
-            _ => return Err(file.bad(word, "mode must be advise or decide.")),
-        },
+        Some(word) => {
+            ReviewMode::named(word.get_ref()).ok_or_else(|| file.bad(word, "mode must be advise or decide."))?
+        }
     };
     let quorum = match &section.quorum {
         None => names.len() / 2 + 1,
@@ -38,10 +30,11 @@ pub(crate) fn review(
             );
         }
     };
+    let most = ReviewSettings::MAX_TIMEOUT_SECS;
     let seconds = match &section.timeout_secs {
-        None => DEFAULT_TIMEOUT_SECS,
-        Some(seconds) if (1..=MAX_TIMEOUT_SECS).contains(seconds.get_ref()) => *seconds.get_ref(),
-        Some(seconds) => return Err(file.bad(seconds, format!("timeout_secs must be from 1 to {MAX_TIMEOUT_SECS}."))),
+        None => ReviewSettings::DEFAULT_TIMEOUT_SECS,
+        Some(seconds) if (1..=most).contains(seconds.get_ref()) => *seconds.get_ref(),
+        Some(seconds) => return Err(file.bad(seconds, format!("timeout_secs must be from 1 to {most}."))),
     };
     Ok(Some(ReviewSettings { models: names, mode, quorum, timeout: Duration::from_secs(seconds) }))
 }

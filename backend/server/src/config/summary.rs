@@ -7,7 +7,7 @@ use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_llm::{ModelSettings, Quirk, ToolMode};
 use tallybook_mcp::{ToolServersSettings, check};
 
-use super::{SECS_PER_HOUR, Settings};
+use super::Settings;
 
 impl Settings {
     /// Returns a summary of the settings, one line each.
@@ -26,10 +26,11 @@ impl Settings {
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, text(entry));
         }
         let _ = writeln!(lines, "  steps:  at most {} of an answer can call tools", self.limits.steps);
-        let consent = self.approval_timeout.map_or_else(
-            || "calls wait for it without a timeout".to_owned(),
-            |wait| format!("calls wait for it for {} hours and are then denied", wait.as_secs_f64() / SECS_PER_HOUR),
-        );
+        let consent = if self.consent_wait_hours > 0.0 {
+            format!("calls wait for it for {} hours and are then denied", self.consent_wait_hours)
+        } else {
+            "calls wait for it without a timeout".to_owned()
+        };
         let _ = writeln!(lines, "  consent: {consent}");
         if let Some(review) = &self.review {
             let _ = writeln!(lines, "  review: {review}");

@@ -43,7 +43,7 @@ fn a_key_selects_its_provider() {
 /// Users must not get past their limits by deleting messages.
 #[test]
 fn deleted_data_is_kept_for_the_retention_period() {
-    let kept = |args: &[&str]| read(args).unwrap().retention.as_secs();
+    let kept = |args: &[&str]| tallybook_runtime_settings::retention(&read(args).unwrap().changeable(), &[]).as_secs();
     assert_eq!(kept(&[]), 30 * 86_400);
     assert_eq!(kept(&["--retention-days", "0"]), 0);
     assert_eq!(kept(&["--retention-days", "0", "--max-messages-per-minute", "9"]), 60);

@@ -44,6 +44,25 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
     }
 }
 
+/// A JSON body that must be a list of objects.
+pub(crate) struct JsonList<T>(pub(crate) Vec<T>);
+
+impl<T: DeserializeOwned + 'static> FromRequest for JsonList<T> {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = Json::<Box<RawValue>>::from_request(request, payload);
+        async move {
+            let body = body.await?;
+            let items: Vec<&RawValue> = serde_json::from_str(body.get())
+                .map_err(|_| ApiError::Body("The body must be a list of objects.".to_owned()))?;
+            Ok(Self(items.into_iter().map(|item| read(item.get())).collect::<Result<_, _>>()?))
+        }
+        .boxed_local()
+    }
+}
+
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
     if json.starts_with('[') {
         return Err(ApiError::Body("The body must be an object, not a list.".to_owned()));

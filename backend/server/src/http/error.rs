@@ -9,7 +9,7 @@ use tallybook_accounts::{AccountsError, OpenIdError};
 use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
 use tallybook_files::FilesError;
-use tallybook_protocol::Problem;
+use tallybook_protocol::{Problem, ProblemBudget};
 use tallybook_runtime_settings::{EntryKind, SealError, SettingsError};
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
@@ -300,7 +300,9 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         SettingsError::NotFound(EntryKind::ToolServer, _) => {
             (StatusCode::NOT_FOUND, "no-such-tool-server", "No such tool server")
         }
-        SettingsError::SetInFile(..) => (StatusCode::CONFLICT, "set-in-file", "Set in the settings file"),
+        SettingsError::SetInFile(..) | SettingsError::SettingInFile(_) => {
+            (StatusCode::CONFLICT, "set-in-file", "Set in the settings file")
+        }
         SettingsError::NameTaken(..) => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
         SettingsError::TooMany(..) => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         SettingsError::Invalid(EntryKind::Model, _) => {
@@ -309,13 +311,23 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         SettingsError::Invalid(EntryKind::ToolServer, _) => {
             (StatusCode::UNPROCESSABLE_ENTITY, "invalid-tool-server", "Invalid settings")
         }
+        SettingsError::InvalidSetting(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid-setting", "The setting is not valid")
+        }
+        SettingsError::InvalidBudget(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid-budget", "The budget is not valid")
+        }
+        SettingsError::NoSuchChange => (StatusCode::NOT_FOUND, "no-such-change", "No such change"),
         SettingsError::ProgramInFileOnly => {
             (StatusCode::UNPROCESSABLE_ENTITY, "program-in-file-only", "Programs only in the settings file")
         }
-        SettingsError::VersionChanged(_) => (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another"),
+        SettingsError::VersionChanged(_) | SettingsError::SettingsChanged => {
+            (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another")
+        }
         SettingsError::Seal(SealError::NoKey) => (StatusCode::UNPROCESSABLE_ENTITY, "no-secret-key", "No secret key"),
         SettingsError::Seal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         SettingsError::Discover(_) => (StatusCode::BAD_GATEWAY, "model-unreachable", "No list of models"),
+        SettingsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
         SettingsError::Storage(error) => storage_kind(error),
     }
 }
@@ -335,6 +347,7 @@ fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
         Reached::Turns { .. } | Reached::Reserved { .. } => ("too-many-turns", "Too many turns at once"),
         Reached::Messages { .. } => ("too-many-messages", "Too many messages"),
         Reached::Tokens { .. } => ("too-many-tokens", "Too many tokens"),
+        Reached::Budget(_) => ("budget-used-up", "Budget used up"),
     };
     (StatusCode::TOO_MANY_REQUESTS, kind, title)
 }
@@ -483,6 +496,12 @@ impl ResponseError for ApiError {
             status: status.as_u16(),
             detail: self.to_string(),
             request_id: request_id.to_string(),
+            budget: match self {
+                Self::Service(ServiceError::LimitReached(Reached::Budget(used_up))) => {
+                    Some(ProblemBudget { resets_at: used_up.resets_at, used: used_up.used, limit: used_up.limit })
+                }
+                _ => None,
+            },
         })
     }
 }

@@ -7,9 +7,7 @@ use actix_web::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tallybook_protocol::{
-    ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelFields, ModelTest, NewModel,
-};
+use tallybook_protocol::{ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelTest, NewModel};
 use tallybook_runtime_settings::{EntryKind, SettingsError};
 use utoipa::OpenApi;
 
@@ -91,7 +89,7 @@ pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Res
 #[utoipa::path(
     patch, path = "/api/admin/models/{name}", operation_id = "update_model", tag = "Models",
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
-    request_body = ModelFields,
+    request_body(content = Object, description = "Some of the members of `NewModel`, each with a value or null."),
     responses(
         (status = 200, body = ConfiguredModel), Unknown, Conflict, Invalid,
         (status = 412, description = "Another admin has changed the model."),
@@ -104,7 +102,7 @@ pub(crate) async fn update(
     name: web::Path<String>,
     body: JsonBody<Map<String, Value>>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(EntryKind::Model, &request)?;
+    let version = expected_version(&request, SettingsError::VersionChanged(EntryKind::Model))?;
     let work =
         move |settings: Settings| async move { settings.update_model(caller.user, &name, body.0, version).await };
     let model = state.run_settings(work).await?;
@@ -128,7 +126,7 @@ pub(crate) async fn delete(
     request: HttpRequest,
     name: web::Path<String>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(EntryKind::Model, &request)?;
+    let version = expected_version(&request, SettingsError::VersionChanged(EntryKind::Model))?;
     let work = move |settings: Settings| async move { settings.delete_model(caller.user, &name, version).await };
     state.run_settings(work).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -178,15 +176,15 @@ pub(crate) async fn discover(
 /// The service whose use cases the handlers run.
 type Settings = tallybook_runtime_settings::RuntimeSettings;
 
-/// Returns the version in the header `If-Match`; `None` if the request accepts every version.
-pub(crate) fn expected_version(kind: EntryKind, request: &HttpRequest) -> Result<Option<i64>, ApiError> {
+/// Returns the version in the header `If-Match`; `None` if the request accepts every version. Fails with `changed` if the
+/// header is not a valid version tag.
+pub(crate) fn expected_version(request: &HttpRequest, changed: SettingsError) -> Result<Option<i64>, ApiError> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let tag = value.to_str().unwrap_or_default().trim();
     if tag == "*" {
         return Ok(None);
     }
-    // A tag of another form is not the tag of any version.
-    tag.trim_matches('"').parse().map(Some).map_err(|_| SettingsError::VersionChanged(kind).into())
+    tag.trim_matches('"').parse().map(Some).map_err(|_| changed.into())
 }
 
 /// Responds with an entry, and with its version in the header `ETag`.

@@ -16,13 +16,13 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, approvals, assets, body, compression, conversations,
+    accounts, approvals, assets, body, budgets, compression, conversations,
     error::ApiError,
     export, feed, files, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
-    model_settings, models, openai, openapi, page, search, security, shares,
+    model_settings, models, openai, openapi, page, search, security, server_settings, shares,
     state::AppState,
     tool_calls, tool_history, tool_server_settings, tools,
     trace::{self, RequestSpan},
@@ -143,6 +143,8 @@ fn api() -> Scope {
         .configure(accounts::api)
         .configure(model_settings::api)
         .configure(tool_server_settings::api)
+        .configure(server_settings::api)
+        .configure(budgets::api)
         .configure(tool_history::api)
         .default_service(web::to(no_such_route))
 }

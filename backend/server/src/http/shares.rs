@@ -45,7 +45,7 @@ pub(crate) async fn create(
     uuid: web::Path<Uuid>,
     body: OptionalBody<NewShare>,
 ) -> Result<HttpResponse, ApiError> {
-    if !state.accounts.settings().sharing {
+    if !state.accounts.rules().sharing {
         return Err(ApiError::SharingOff);
     }
     let new = body.0;
@@ -132,7 +132,7 @@ pub(crate) async fn file(
 ) -> Result<HttpResponse, ApiError> {
     let (token, id) = path.into_inner();
     let (Ok(token), Ok(id)) = (token.parse::<Uuid>(), id.parse::<Uuid>()) else { return Err(no_such_file()) };
-    if !state.accounts.settings().sharing {
+    if !state.accounts.rules().sharing {
         return Err(no_such_file());
     }
     let content = state.service.find_shared_file(token, id, query.variant()).await?.ok_or_else(no_such_file)?;
@@ -168,6 +168,6 @@ fn as_text(shared: &SharedConversation) -> String {
 }
 
 async fn find(state: &AppState, token: &str) -> Result<Option<SharedConversation>, ApiError> {
-    let Some(token) = token.parse::<Uuid>().ok().filter(|_| state.accounts.settings().sharing) else { return Ok(None) };
+    let Some(token) = token.parse::<Uuid>().ok().filter(|_| state.accounts.rules().sharing) else { return Ok(None) };
     state.run(move |service| async move { service.find_shared(token).await }).await
 }

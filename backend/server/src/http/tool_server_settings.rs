@@ -2,10 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::Method, web};
 use serde_json::{Map, Value};
-use tallybook_protocol::{
-    ConfiguredToolServer, ConfiguredToolServers, NewToolServer, ToolServerFields, ToolServerTest,
-};
-use tallybook_runtime_settings::{EntryKind, RuntimeSettings};
+use tallybook_protocol::{ConfiguredToolServer, ConfiguredToolServers, NewToolServer, ToolServerTest};
+use tallybook_runtime_settings::{EntryKind, RuntimeSettings, SettingsError};
 use utoipa::OpenApi;
 
 use super::{
@@ -86,7 +84,7 @@ pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Res
 #[utoipa::path(
     patch, path = "/api/admin/tool-servers/{name}", operation_id = "update_tool_server", tag = "Tools",
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
-    request_body = ToolServerFields,
+    request_body(content = Object, description = "Some of the members of `NewToolServer`, each with a value or null."),
     responses(
         (status = 200, body = ConfiguredToolServer), Unknown, Conflict, Invalid,
         (status = 412, description = "Another admin has changed the tool server."),
@@ -99,7 +97,7 @@ pub(crate) async fn update(
     name: web::Path<String>,
     body: JsonBody<Map<String, Value>>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(EntryKind::ToolServer, &request)?;
+    let version = expected_version(&request, SettingsError::VersionChanged(EntryKind::ToolServer))?;
     let work = move |settings: RuntimeSettings| async move {
         settings.update_tool_server(caller.user, &name, body.0, version).await
     };
@@ -124,7 +122,7 @@ pub(crate) async fn delete(
     request: HttpRequest,
     name: web::Path<String>,
 ) -> Result<HttpResponse, ApiError> {
-    let version = expected_version(EntryKind::ToolServer, &request)?;
+    let version = expected_version(&request, SettingsError::VersionChanged(EntryKind::ToolServer))?;
     let work =
         move |settings: RuntimeSettings| async move { settings.delete_tool_server(caller.user, &name, version).await };
     state.run_settings(work).await?;

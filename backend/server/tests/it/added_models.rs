@@ -1,10 +1,12 @@
 //! Models that admins add while the server runs: their keys, their precedence, changes by two admins, restarts, other
 //! servers of the database, and tests of a model. `accounts::rights` says who may do this.
 
+use std::{pin::pin, time::Duration};
+
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
-use tallybook_mock_llm::{CapturedRequest, MockLlm, WRONG_KEY, text};
+use tallybook_mock_llm::{CapturedRequest, MockLlm, Reply, WRONG_KEY, hang, text};
 
 use crate::{
     bad_input::assert_problem,
@@ -229,6 +231,42 @@ on_every_engine! {
         assert_eq!(offered(&app).await, ["demo*"]);
         let demo: Value = request(&app, Method::POST, "/api/admin/models/demo/test", json!({})).await.json().await.unwrap();
         assert_eq!(demo["ok"], true, "{demo}");
+    }
+
+    async fn a_test_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
+        let (model, other) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
+        let app = demo_only(&engine)
+            .with_settings(|settings| settings.model_defaults.idle_timeout = Duration::from_millis(300))
+            .spawn()
+            .await;
+        let test = || request(&app, Method::POST, "/api/admin/models/test", body("New", &model));
+        model.reply(Reply::fail(302, "").header("location", format!("{}/v1/chat/completions", other.url())));
+        let failed: Value = test().await.json().await.unwrap();
+        assert_eq!(failed["ok"], false, "{failed}");
+        assert!(other.requests().is_empty(), "the redirect was followed");
+        for _ in 0..8 {
+            model.reply([hang()]);
+        }
+        let failed: Value = test().await.json().await.unwrap();
+        assert!(failed["ok"] == false && failed["error"].as_str().is_some_and(|error| !error.is_empty()), "{failed}");
+    }
+
+    async fn the_number_of_tests_at_the_same_time_is_limited(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        let test = || request(&app, Method::POST, "/api/admin/models/test", body("New", &model));
+        for _ in 0..4 {
+            model.reply([hang()]);
+        }
+        let mut waiting = pin!(async { tokio::join!(test(), test(), test(), test()) });
+        let refused = async {
+            model.requests_reached(4).await;
+            assert_problem(test().await, 503, "busy").await;
+        };
+        tokio::select! {
+            _ = &mut waiting => panic!("the tests wait for the model"),
+            () = refused => {}
+        }
     }
 
     async fn a_provider_lists_its_models(engine: Engine) {

@@ -19,6 +19,7 @@ mod added_tool_servers;
 mod agent_faults;
 mod bad_input;
 mod branches;
+mod budgets;
 mod build_script;
 mod call_files;
 mod command_line;
@@ -70,6 +71,7 @@ mod resume;
 mod retention;
 mod search;
 mod secrets;
+mod server_settings;
 mod signals;
 #[cfg(unix)]
 mod start;

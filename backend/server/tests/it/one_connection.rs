@@ -8,7 +8,7 @@ use sqlx::mysql::MySqlPoolOptions;
 use tallybook_accounts::UserId;
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_conversations::{
-    ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PlanSettings, UserLimits,
+    ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, EventsAnswer, MemorySettings,
     models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_database::Database;
@@ -44,14 +44,14 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
     let pool = pool.connect(&engine.url).await.unwrap();
     let db = Database::of_mysql(pool, 1);
     let choice = ModelChoice::Provider(Provider::Anthropic.settings(model.url()));
-    let models = Catalog::connect(&[ModelEntry::from_environment(choice)], false).unwrap();
+    let models = Catalog::connect(&[ModelEntry::from_environment(choice)]).unwrap();
     let (registry, secrets) = (ToolRegistry::default(), Secrets::default());
     let pins: Arc<dyn PinStore> = Arc::new(NoPins);
     let tools = ToolServers::start(registry, ToolServersSettings::default(), &pins, &secrets, |_| None);
     let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
-    let lifetimes = Lifetimes { lease, journal: None, approval_timeout: None, deleted: Duration::ZERO };
-    let (user_limits, memory, plan) = (UserLimits::default(), MemorySettings::OFF, PlanSettings::default());
-    let settings = ConversationSettings { lifetimes, user_limits, memory, plan };
+    let changeable = ChangeableSettings { memory: MemorySettings::OFF, ..ChangeableSettings::default() };
+    let changeable = CurrentSettings::new(changeable);
+    let settings = ConversationSettings { lease, journal_retention: None, changeable };
     let files = Files::new(db.clone(), FilesSettings::with_program(env!("CARGO_BIN_EXE_tallybook").into())).unwrap();
     ConversationService::start(db, agent, tools, models, files, settings).await.unwrap()
 }

@@ -36,7 +36,7 @@ async fn start(engine: &Engine, model: &MockLlm, kept_for: Duration) -> TestApp 
     TestApp::builder(engine)
         .with_mock(model)
         .with_tools(tools)
-        .with_settings(|settings| settings.retention = kept_for)
+        .with_settings(|settings| settings.retention_days = kept_for.as_secs_f64() / 86_400.0)
         .spawn()
         .await
 }
@@ -182,7 +182,8 @@ async fn purged_texts_are_gone_from_the_files() {
 }
 
 /// Functions and constants of the store with statements that need not contain `deleted_at`, and the reason.
-const EXEMPT: [(&str, &[&str]); 5] = [
+const EXEMPT: [(&str, &[&str]); 6] = [
+    ("deleting a conversation gives no budget back", &["budgets::OF_USER"]),
     (
         "the row was found or claimed before",
         &[

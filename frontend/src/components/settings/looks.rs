@@ -37,6 +37,16 @@ pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
         .then(|| section("book", text.tool_history(), text.tool_history_about(), content().into_any()))
 }
 
+/// The link to the settings of the server.
+pub(super) fn server_section(text: Language) -> AnyView {
+    let content = view! {
+        <a class="button" href="/admin/settings" rel="external" data-testid="open-server-settings">
+            {text.server_settings_open()}
+        </a>
+    };
+    section("server", text.server_settings(), text.server_settings_about(), content.into_any())
+}
+
 fn row(look: AccessRecord, text: Language) -> AnyView {
     let AccessRecord { kind, by, reason, conversation_uuid, created_at, .. } = look;
     let did = did(kind, text);

@@ -1,20 +1,21 @@
 //! The section with the used and remaining quotas, as of the time when the settings were opened.
 
 use leptos::prelude::*;
-use tallybook_protocol::{PurposeUsage, Quota, Quotas};
+use tallybook_protocol::{BudgetAmount, BudgetStatus, PurposeUsage, Quota, Quotas};
 
 use super::section::section;
 use crate::{components::usage_rows::usage_rows, language::Language};
 
-/// The section; empty without limits.
-pub(super) fn limits_section(limits: Quotas, text: Language) -> Option<AnyView> {
+/// The section with limits and budgets; empty without any.
+pub(super) fn limits_section(limits: Quotas, budgets: &[BudgetStatus], text: Language) -> Option<AnyView> {
     let Quotas { turns, messages_per_minute, tokens_per_day } = limits;
     let rows = [
         (text.limit_turns(), turns),
         (text.limit_messages(), messages_per_minute),
         (text.limit_tokens(), tokens_per_day),
     ];
-    let rows = rows.into_iter().filter_map(|(label, allowance)| Some(row(label, allowance?, text))).collect::<Vec<_>>();
+    let rows = rows.into_iter().filter_map(|(label, quota)| Some(row(label.to_owned(), quota?, text)));
+    let rows = rows.chain(budgets.iter().flat_map(|budget| budget_rows(budget, text))).collect::<Vec<_>>();
     let has_some = !rows.is_empty();
     has_some.then(|| section("limits", text.usage_limits(), text.usage_about(), rows.into_any()))
 }
@@ -26,12 +27,34 @@ pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Op
     has_some.then(|| section("usage", text.usage_month(), text.usage_month_about(), rows.into_any()))
 }
 
-fn row(label: &'static str, Quota { limit, left }: Quota, text: Language) -> AnyView {
+fn row(label: String, Quota { limit, left }: Quota, text: Language) -> AnyView {
+    meter(label, text.quota_left(left, limit), limit.to_string(), left.to_string())
+}
+
+/// A row for the tokens of a budget, and one for its money.
+fn budget_rows(budget: &BudgetStatus, text: Language) -> Vec<AnyView> {
+    let BudgetStatus { is_shared, period, tokens, cost_nanos, resets_at } = budget;
+    let show = |amount: &Option<BudgetAmount>, is_cost: bool| {
+        let BudgetAmount { limit, used, is_warning } = (*amount)?;
+        let left = limit.saturating_sub(used).max(0);
+        let label = text.budget(*is_shared, *period, is_cost);
+        let words = text.budget_left(left, limit, is_cost, &resets_at.format("%Y-%m-%d %H:%M UTC").to_string());
+        let words = match left {
+            0 => format!("{} {words}", text.budget_used_up()),
+            _ if is_warning => format!("{} {words}", text.budget_warning()),
+            _ => words,
+        };
+        Some(meter(label, words, limit.to_string(), left.to_string()))
+    };
+    [show(tokens, false), show(cost_nanos, true)].into_iter().flatten().collect()
+}
+
+fn meter(label: String, words: String, max: String, value: String) -> AnyView {
     view! {
         <div class="setting-allowance" data-testid="allowance">
-            <span>{label}</span>
-            <span>{text.quota_left(left, limit)}</span>
-            <meter aria-label=label min="0" max=limit.to_string() value=left.to_string()></meter>
+            <span>{label.clone()}</span>
+            <span>{words}</span>
+            <meter aria-label=label min="0" max=max value=value></meter>
         </div>
     }
     .into_any()

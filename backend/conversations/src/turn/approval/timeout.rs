@@ -33,7 +33,7 @@ const TOO_LATE: &str = "Nobody decided on this call in time, so it did not run."
 
 /// Checks the waiting turns of all processes at regular intervals, until the server drains.
 pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
-    let every = context.lifetimes.lease / 2;
+    let every = context.settings.lease / 2;
     loop {
         // A check always runs to its end, so that nothing that it began is left incomplete.
         if let Err(error) = check_waiting_turns(&context).await {
@@ -47,13 +47,13 @@ pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
 
 async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
     let now = turns::database_now(&context.db).await?;
-    if let Some(wait) = context.lifetimes.approval_timeout {
+    if let Some(wait) = context.changeable().approval_timeout {
         refuse_expired(context, now - wait).await?;
     }
     end_orphaned_turns(context).await?;
     // A request with a decision resumes the turn itself, because it returns the turn's events. So recent decisions are
     // left to their requests. No request does this for calls that were refused after the timeout.
-    let time = now - context.lifetimes.lease / 2;
+    let time = now - context.settings.lease / 2;
     let mut last = MessageId::default();
     loop {
         let turns = approvals::list_decided_turns(&context.db, time, last, BATCH_SIZE).await?;

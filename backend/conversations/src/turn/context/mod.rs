@@ -13,6 +13,7 @@ use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{MessageId, MessagePart};
 
 use crate::{
+    ChangeableSettings,
     branch::tree::branch,
     context::Context,
     models::Model,
@@ -41,6 +42,7 @@ pub(crate) struct ContextBuilder<'a> {
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     pub(crate) model: &'a Model,
+    pub(crate) settings: &'a ChangeableSettings,
     /// Client-supplied input. `None` if the stored history is used.
     pub(crate) given: Option<&'a ClientInput>,
     /// `true` if the turn is resumed, so that the context includes its own steps.
@@ -102,7 +104,7 @@ impl ContextBuilder<'_> {
     }
 
     fn summary_tokens(&self) -> usize {
-        match self.context.memory.max_chars {
+        match self.settings.memory.max_chars {
             0 => 0,
             // No script takes more than two tokens per character.
             chars => 2 * chars + SUMMARY_FRAME_TOKENS,
@@ -138,10 +140,10 @@ impl ContextBuilder<'_> {
         let contexts = files.take_contexts(user_message_id);
         message_files::set_contexts(&self.context.db, user_message_id, &contexts).await?;
         let budget = budget.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
-        let whole = if self.context.memory.max_chars == 0 {
+        let whole = if self.settings.memory.max_chars == 0 {
             budget
         } else {
-            self.context.memory.after_tokens(self.model.window())
+            self.settings.memory.after_tokens(self.model.window())
         };
         let total = branch.len().div_ceil(2).saturating_sub(1);
         let mut candidates = Candidates {
@@ -172,7 +174,7 @@ impl ContextBuilder<'_> {
     /// Returns the summaries of the branch up to the question, each with the number of exchanges that it covers, oldest
     /// first.
     async fn summaries_before(&self, branch: &[TreeNode]) -> sqlx::Result<Vec<(usize, SummaryRef)>> {
-        if self.context.memory.max_chars == 0 {
+        if self.settings.memory.max_chars == 0 {
             return Ok(Vec::new());
         }
         let places = summaries::list_places(&self.context.db, self.conversation_id).await?;
@@ -213,7 +215,7 @@ impl ContextBuilder<'_> {
         earlier: &[ModelMessage],
         current: &[ModelMessage],
     ) -> sqlx::Result<Option<SummaryRef>> {
-        if self.context.memory.max_chars == 0 {
+        if self.settings.memory.max_chars == 0 {
             return Ok(None);
         }
         let places = match self.question.take() {

@@ -11,6 +11,7 @@ use tallybook_protocol::MessageId;
 
 use crate::models::Model;
 use crate::{
+    MemorySettings,
     branch::tree::branch,
     context::Context,
     limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
@@ -39,11 +40,11 @@ enum MemoryError {
 /// Spawns a task that summarizes a conversation if that is due, after a turn has completed.
 pub(crate) fn spawn_summary(
     context: &Arc<Context>,
+    memory: MemorySettings,
     model: &Arc<Model>,
     conversation_id: ConversationId,
     answer: MessageId,
 ) {
-    let memory = &context.memory;
     let named = memory.summary_model.as_deref().and_then(|name| context.models.find(name));
     let writer = named.unwrap_or_else(|| Arc::clone(model));
     if memory.max_chars == 0 || !writer.can_summarize() {
@@ -52,7 +53,7 @@ pub(crate) fn spawn_summary(
     let (task_context, model) = (Arc::clone(context), Arc::clone(model));
     context.spawn(async move {
         let context = &*task_context;
-        let summing = Box::pin(summarize(context, &writer, &model, conversation_id, answer));
+        let summing = Box::pin(summarize(context, &memory, &writer, &model, conversation_id, answer));
         // The server does not wait for a summary when it shuts down.
         let ended = context.draining.run_until_cancelled(tokio::time::timeout(TASK_TIMEOUT, summing)).await;
         match ended {
@@ -65,13 +66,14 @@ pub(crate) fn spawn_summary(
 
 async fn summarize(
     context: &Context,
+    memory: &MemorySettings,
     writer: &Model,
     model: &Model,
     conversation_id: ConversationId,
     answer: MessageId,
 ) -> Result<(), MemoryError> {
     let db = &context.db;
-    let find = || find_due(context, model, conversation_id, answer);
+    let find = || find_due(context, memory, model, conversation_id, answer);
     if find().await?.is_none() {
         return Ok(());
     }
@@ -82,7 +84,7 @@ async fn summarize(
     }
     // The previous holder of the claim may have summarized a part in the meantime.
     let summed = match find().await {
-        Ok(Some(due)) => summarize_all(context, writer, conversation_id, due).await,
+        Ok(Some(due)) => summarize_all(context, memory, writer, conversation_id, due).await,
         Ok(None) => Ok(()),
         Err(error) => Err(error.into()),
     };
@@ -102,6 +104,7 @@ struct Due {
 /// yet.
 async fn find_due(
     context: &Context,
+    memory: &MemorySettings,
     model: &Model,
     conversation_id: ConversationId,
     answer: MessageId,
@@ -114,7 +117,7 @@ async fn find_due(
     let kept = if summaries::is_of_program(db, conversation_id).await? {
         0
     } else {
-        let after_tokens = context.memory.after_tokens(model.window());
+        let after_tokens = memory.after_tokens(model.window());
         let Some(kept) = find_kept(context, outside, after_tokens).await? else { return Ok(None) };
         kept
     };
@@ -144,6 +147,7 @@ async fn find_kept(context: &Context, outside: &[TreeNode], after_tokens: usize)
 
 async fn summarize_all(
     context: &Context,
+    memory: &MemorySettings,
     writer: &Model,
     conversation_id: ConversationId,
     due: Due,
@@ -155,7 +159,7 @@ async fn summarize_all(
     };
     for _ in 0..MAX_SUMMARIES_AT_ONCE {
         let Some((exchanges, last)) = read_portion(context, writer, &places).await? else { break };
-        let summary = ask(context, writer, last, before.as_deref(), &exchanges).await?;
+        let summary = ask(context, memory.max_chars, writer, last, before.as_deref(), &exchanges).await?;
         summaries::create(&context.db, conversation_id, last, &summary, writer.name()).await?;
         places.drain(..2 * exchanges.len());
         before = Some(summary);
@@ -191,12 +195,12 @@ async fn read_portion(
 /// Asks the model for a summary. The model calls are stored with the last answer that the summary covers.
 async fn ask(
     context: &Context,
+    max_chars: usize,
     writer: &Model,
     answer: MessageId,
     before: Option<&str>,
     exchanges: &[SummaryExchange],
 ) -> Result<String, MemoryError> {
-    let max_chars = context.memory.max_chars;
     // Temperature 0, so that the same conversation gives the same summary. Some models refuse every temperature, so the
     // second attempt sets none.
     for temperature in [Some(0.0), None] {

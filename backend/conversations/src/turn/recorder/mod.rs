@@ -29,7 +29,7 @@ use crate::{
     context::Context,
     journal::stored::EncodedEvent,
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-    quota,
+    quota::{self, Reserve},
     store::{
         approvals::{self, NewApproval, NewVerdict},
         decisions::Decider,
@@ -257,8 +257,8 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
-        let limit = self.context.user_limits.tokens_per_day;
-        if limit == 0 {
+        let settings = self.context_builder.settings;
+        if !quota::admits_steps(settings, self.user) {
             return Ok(());
         }
         let prompt_tokens = prompt_tokens();
@@ -268,9 +268,10 @@ impl TurnRecorder for StoringRecorder<'_> {
         }
         let message = self.writer.rows().assistant_message_id;
         let estimate = prompt_tokens + self.context_builder.model.window().answer;
-        match quota::admit_step(self.context, self.user, message, estimate).await {
+        let reserve = Reserve::of(estimate, self.context_builder.model.prices());
+        match quota::admit_step(self.context, settings, self.user, message, reserve).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(RecordError::OutOfTokens { limit }),
+            Ok(false) => Err(RecordError::OutOfTokens { limit: settings.user_limits.tokens_per_day }),
             Err(error) => Err(record_error(error)),
         }
     }

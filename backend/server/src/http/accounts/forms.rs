@@ -188,7 +188,7 @@ fn show_link(
     }
     let problem = match is_good {
         Ok(true) => None,
-        Ok(false) if matches!(kind, Form::Invitation) && state.accounts.settings().is_sign_up_closed(token) => {
+        Ok(false) if matches!(kind, Form::Invitation) && state.accounts.is_sign_up_closed(token) => {
             Some(AccountsError::SignUpClosed.into())
         }
         Ok(false) => Some(AccountsError::LinkExpired.into()),
@@ -237,7 +237,7 @@ fn form(
         hidden: (hidden_name, hidden),
         name,
         is_new: !matches!(kind, Form::SignIn),
-        can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().is_password_sign_up_open(),
+        can_sign_up: matches!(kind, Form::SignIn) && state.accounts.is_password_sign_up_open(),
         away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| i18n::problem(language, error)),
         ..page(state, request, text)

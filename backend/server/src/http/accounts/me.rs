@@ -83,8 +83,8 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
 
 /// Adds the user's limits and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
-    let limits = service.find_quotas(user).await?;
-    Ok(Me { limits, this_month: service.list_usage_this_month(user).await?, ..me })
+    let (limits, budgets) = (service.find_quotas(user).await?, service.find_budgets(user).await?);
+    Ok(Me { limits, budgets, this_month: service.list_usage_this_month(user).await?, ..me })
 }
 
 /// Adds the changes that others made to the account and that the caller has not acknowledged.

@@ -9,9 +9,9 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, content_encoding::Text, conversations, export, feed, files, health, mcp, messages,
-    model_settings, models, openai, search, shares, state::State, tool_calls, tool_history, tool_server_settings,
-    tools, usage,
+    accounts, approvals, budgets, content_encoding::Text, conversations, export, feed, files, health, mcp, messages,
+    model_settings, models, openai, search, server_settings, shares, state::State, tool_calls, tool_history,
+    tool_server_settings, tools, usage,
 };
 
 /// The API document.
@@ -38,6 +38,7 @@ use crate::http::{
         (name = "Models", description = "The available models."),
         (name = "Search", description = "Search in conversations."),
         (name = "Sharing", description = "Share links. Anyone with a link can read its conversation."),
+        (name = "Settings", description = "Settings of the server that admins change while it runs, and budgets."),
         (name = "Account", description = "Your own account: sessions, API keys, settings."),
         (name = "People", description = "Account management, for admins."),
         (name = "MCP", description = "The built-in tools and your tool history, for API clients with their own models."),
@@ -77,6 +78,8 @@ impl Document {
             accounts::document(),
             model_settings::document(),
             tool_server_settings::document(),
+            server_settings::document(),
+            budgets::document(),
             tool_history::document(),
             mcp::document(),
         ] {

@@ -1,5 +1,5 @@
-//! HTTP handlers for the tool history: the pages under `/admin`, which the server renders and which work without
-//! scripts, and the access log (`access_log`). `i18n` has the text of the pages, and `format` formats numbers and
+//! HTTP handlers for the admin pages under `/admin`, which the server renders and which work without scripts: the tool
+//! history, its statistics, and the settings of the server (`settings`). Also the access log (`access_log`). `i18n` has the text of the pages, and `format` formats numbers and
 //! times. `layout` has the frame of every page, and serves the optional script.
 
 mod access_log;
@@ -13,6 +13,7 @@ mod layout;
 mod list;
 mod playback;
 mod rerun;
+mod settings;
 mod timeline;
 mod untrusted_text;
 
@@ -40,6 +41,13 @@ pub(crate) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
         .service(Endpoint::at("/admin/book.js").on(Method::GET, layout::show))
         .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
+        .service(
+            Endpoint::at("/admin/settings")
+                .on(Method::GET, settings::show)
+                .on(Method::POST, settings::change)
+                .with_forms(settings::forms()),
+        )
+        .service(Endpoint::at("/admin/settings/{change_id}/restore").on(Method::POST, settings::restore))
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),

@@ -116,6 +116,20 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
+    async fn a_changed_approval_timeout_applies_to_calls_that_wait(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        fixture.ask(&["pizza"]).await;
+        fixture.model.reply([text("Then not.")]);
+        let url = fixture.app.url("/api/admin/settings");
+        let changed = fixture.app.client.patch(url).json(&json!({"consent_wait_hours": 0.000_001})).send().await.unwrap();
+        assert_eq!(changed.status(), 200);
+        eventually("the turn resumes", async || {
+            fixture.app.conversation(&fixture.conversation).await["messages"][1]["status"] == "complete"
+        })
+        .await;
+        assert!(fixture.orders.orders().is_empty());
+    }
+
     /// Only the time that the turn runs before and after waiting counts.
     async fn waiting_for_approval_does_not_count_toward_the_turn_timeout(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;

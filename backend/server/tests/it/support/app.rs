@@ -77,12 +77,13 @@ fn settings(engine: &Engine) -> Settings {
         // Short, for tests that wait for a keep-alive. But a reader that accepts no data for twelve intervals is dropped, and a
         // reader in a test may have to wait for a processor.
         keep_alive: Duration::from_millis(500),
-        approval_timeout: None,
+        consent_wait_hours: 0.0,
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
         fetch_page_hosts: Vec::new(),
         files: FilesSettings::with_program(env!("CARGO_BIN_EXE_tallybook").into()),
-        retention: Duration::from_hours(24),
+        retention_days: 1.0,
+        set_in_file: Vec::new(),
         traces: None,
         log_format: LogFormat::Text,
         turn_lease: Duration::from_secs(2),
@@ -304,7 +305,9 @@ impl Builder<'_> {
 
     /// Sets the time after which a call that waits for approval is denied.
     pub(crate) fn with_approval_timeout(self, timeout: Option<Duration>) -> Self {
-        self.with_settings(|settings| settings.approval_timeout = timeout)
+        self.with_settings(|settings| {
+            settings.consent_wait_hours = timeout.map_or(0.0, |wait| wait.as_secs_f64() / 3600.0)
+        })
     }
 
     pub(crate) fn with_accounts(self, accounts: AccountsSettings) -> Self {

@@ -1,0 +1,204 @@
+//! Enforces budgets: tokens or money that models may use for a user, or for all users together, within a day or a month.
+//! They are checked when a turn, or another request that calls a model, begins. Like the limits of a user (`quota`), they
+//! are checked against rows that exist anyway, so they apply across all replicas, and deleting conversations gives nothing
+//! back: deleted data is kept for as long as it counts.
+
+use std::{fmt, time::Duration};
+
+use chrono::{DateTime, Datelike, Days, Months, NaiveTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Transaction, now};
+use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus, MessageId};
+
+use crate::{
+    ChangeableSettings, ServiceError,
+    context::Context,
+    service::ConversationService,
+    store::{budgets, model_requests},
+};
+
+/// Longest month.
+const MONTH: Duration = Duration::from_hours(31 * 24);
+
+/// Longest day in UTC.
+const DAY: Duration = Duration::from_hours(24);
+
+/// A budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// The user whose usage counts; `None` for all users together.
+    pub user: Option<UserId>,
+    /// The period after which the budget starts again.
+    pub period: BudgetPeriod,
+    /// Tokens that models may read and write.
+    pub tokens: Option<i64>,
+    /// Money that models may cost, in billionths of the currency of the prices.
+    pub cost_nanos: Option<i64>,
+    /// Share above which users are warned, from 0 to 1.
+    pub warn_at: f64,
+}
+
+/// A budget that is used up, or whose remaining amount is reserved. The message is shown to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetUsedUp {
+    /// `true` if the usage of all users counts.
+    pub is_shared: bool,
+    /// The period.
+    pub period: BudgetPeriod,
+    /// `true` if money is limited, in billionths of the currency of the prices; otherwise tokens are.
+    pub is_cost: bool,
+    /// How much is used.
+    pub used: i64,
+    /// The limit.
+    pub limit: i64,
+    /// Time at which the budget starts again.
+    pub resets_at: DateTime<Utc>,
+    /// `true` if the rest is only reserved for answers that are being written.
+    pub is_reserved: bool,
+}
+
+impl BudgetUsedUp {
+    /// Returns the number of seconds until the budget starts again.
+    pub(crate) fn reset_secs(&self) -> u64 {
+        u64::try_from((self.resets_at - now()).num_seconds()).unwrap_or(0).max(1)
+    }
+}
+
+impl fmt::Display for BudgetUsedUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = if self.is_shared { "The server's" } else { "Your" };
+        let what = if self.is_cost { "money" } else { "tokens" };
+        let period = match self.period {
+            BudgetPeriod::Day => "today",
+            BudgetPeriod::Month => "this month",
+        };
+        if self.is_reserved {
+            return write!(
+                f,
+                "{whose} remaining budget of {what} for {period} is reserved for answers that are being written. Wait for \
+                 one of them to end, then try again."
+            );
+        }
+        let resets_at = self.resets_at.format("%Y-%m-%d %H:%M UTC");
+        write!(
+            f,
+            "{whose} budget of {what} for {period} is used up. It starts again at {resets_at}; an admin can raise it."
+        )
+    }
+}
+
+impl std::error::Error for BudgetUsedUp {}
+
+impl Budget {
+    fn applies_to(&self, user: UserId) -> bool {
+        self.user.is_none_or(|owner| owner == user)
+    }
+
+    /// Returns the time for which usage has to be kept, so that it counts until the period ends.
+    pub fn window(&self) -> Duration {
+        match self.period {
+            BudgetPeriod::Day => DAY,
+            BudgetPeriod::Month => MONTH,
+        }
+    }
+}
+
+/// Returns the begin and the end of the period that contains `time`.
+fn period_of(period: BudgetPeriod, time: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
+    let today = time.date_naive();
+    let (first, next) = match period {
+        BudgetPeriod::Day => (today, today.checked_add_days(Days::new(1))),
+        BudgetPeriod::Month => {
+            let first = today.with_day(1).unwrap_or(today);
+            (first, first.checked_add_months(Months::new(1)))
+        }
+    };
+    let midnight = |day: chrono::NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+    (midnight(first), midnight(next.unwrap_or(first)))
+}
+
+/// Returns `true` if a budget applies to this user.
+pub(crate) fn has_any(settings: &ChangeableSettings, user: UserId) -> bool {
+    settings.budgets.iter().any(|budget| budget.applies_to(user))
+}
+
+/// Blocks other transactions that check the budget of all users, until this transaction ends. As for the user's own lock,
+/// this must come before the first read.
+pub(crate) async fn lock_shared(settings: &ChangeableSettings, tx: &mut Transaction) -> sqlx::Result<()> {
+    if settings.budgets.iter().any(|budget| budget.user.is_none()) { budgets::lock(tx).await } else { Ok(()) }
+}
+
+/// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of the
+/// call, whose own reservation does not count.
+pub(crate) async fn check(
+    context: &Context,
+    settings: &ChangeableSettings,
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+) -> Result<(), ServiceError> {
+    let (time, longest_turn) = (now(), context.agent.limits().turn_time);
+    for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user)) {
+        let (since, resets_at) = period_of(budget.period, time);
+        let used = budgets::sum_used(tx, budget.user, since, longest_turn).await?;
+        let reserved = model_requests::sum_reserved(tx, budget.user, turn, time).await?;
+        let amounts = [
+            (budget.tokens, used.tokens, reserved.tokens, false),
+            (budget.cost_nanos, used.cost_nanos, reserved.cost_nanos, true),
+        ];
+        for (limit, used, reserved, is_cost) in amounts {
+            let Some(limit) = limit else { continue };
+            if used.saturating_add(reserved) >= limit {
+                let (is_shared, is_reserved) = (budget.user.is_none(), used < limit);
+                let Budget { period, .. } = *budget;
+                let used_up = BudgetUsedUp { is_shared, period, is_cost, used, limit, resets_at, is_reserved };
+                return Err(ServiceError::LimitReached(used_up.into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl ConversationService {
+    /// Returns the budgets that apply to a user, and how much of each is used.
+    pub async fn find_budgets(&self, user: UserId) -> Result<Vec<BudgetStatus>, ServiceError> {
+        let (time, mut found) = (now(), Vec::new());
+        let longest_turn = self.context.agent.limits().turn_time;
+        for budget in self.context.changeable().budgets.iter().filter(|budget| budget.applies_to(user)) {
+            let (since, resets_at) = period_of(budget.period, time);
+            let used = budgets::read_used(&self.context.db, budget.user, since, longest_turn).await?;
+            #[expect(clippy::cast_precision_loss, reason = "only amounts beyond 2^53 lose precision")]
+            let is_near = |limit: i64, used: i64| used as f64 >= limit as f64 * budget.warn_at;
+            let amount = |limit: Option<i64>, used| {
+                limit.map(|limit| BudgetAmount { limit, used, is_warning: is_near(limit, used) })
+            };
+            found.push(BudgetStatus {
+                is_shared: budget.user.is_none(),
+                period: budget.period,
+                tokens: amount(budget.tokens, used.tokens),
+                cost_nanos: amount(budget.cost_nanos, used.cost_nanos),
+                resets_at,
+            });
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::BudgetPeriod;
+
+    use super::period_of;
+
+    #[test]
+    fn a_period_begins_and_ends_at_midnight() {
+        for (period, time, begin, end) in [
+            (BudgetPeriod::Day, "2026-02-28T23:59:59Z", "2026-02-28T00:00:00Z", "2026-03-01T00:00:00Z"),
+            (BudgetPeriod::Month, "2026-01-31T12:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
+            (BudgetPeriod::Month, "2028-12-01T00:00:00Z", "2028-12-01T00:00:00Z", "2029-01-01T00:00:00Z"),
+        ] {
+            let [time, begin, end] = [time, begin, end].map(|text| text.parse().unwrap());
+            assert_eq!(period_of(period, time), (begin, end));
+        }
+    }
+}

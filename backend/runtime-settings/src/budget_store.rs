@@ -1,0 +1,52 @@
+//! SQL on the table `budgets`.
+
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, Transaction, select};
+use tallybook_protocol::{Budget, BudgetPeriod};
+
+#[derive(sqlx::FromRow)]
+struct BudgetRow {
+    principal: String,
+    period: String,
+    tokens: Option<i64>,
+    cost_nanos: Option<i64>,
+    warn_at: f64,
+}
+
+/// Lists the stored budgets.
+pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<Budget>> {
+    let rows: Vec<BudgetRow> = db
+        .reader()
+        .query(select!("SELECT principal, period, tokens, cost_nanos, warn_at FROM budgets ORDER BY id LIMIT 1000"))
+        .fetch_all()
+        .await?;
+    let budget = |BudgetRow { principal, period, tokens, cost_nanos, warn_at }| {
+        let period = if period == BudgetPeriod::Day.as_str() { BudgetPeriod::Day } else { BudgetPeriod::Month };
+        Budget { principal, period, tokens, cost_nanos, warn_at }
+    };
+    Ok(rows.into_iter().map(budget).collect())
+}
+
+/// Deletes all budgets.
+pub(crate) async fn delete_all(tx: &mut Transaction) -> sqlx::Result<()> {
+    tx.query("DELETE FROM budgets").execute().await.map(|_| ())
+}
+
+/// Returns `true` if there is a user with this ID.
+pub(crate) async fn exists(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
+    let count: i64 = tx.query("SELECT COUNT(*) FROM users WHERE id = ?").bind(user).fetch_value().await?;
+    Ok(count > 0)
+}
+
+/// Adds a budget.
+pub(crate) async fn create(tx: &mut Transaction, budget: &Budget) -> sqlx::Result<()> {
+    tx.query("INSERT INTO budgets (principal, period, tokens, cost_nanos, warn_at) VALUES (?, ?, ?, ?, ?)")
+        .bind(&budget.principal)
+        .bind(budget.period.as_str())
+        .bind(budget.tokens)
+        .bind(budget.cost_nanos)
+        .bind(budget.warn_at)
+        .execute()
+        .await
+        .map(|_| ())
+}

@@ -1,0 +1,111 @@
+//! Lists and replaces the budgets.
+
+use std::collections::HashSet;
+
+use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_conversations as conversations;
+use tallybook_database::with_retries;
+use tallybook_protocol::{Budget, first_chars};
+
+use crate::{budget_store, error::SettingsError, service::RuntimeSettings, store};
+
+/// Maximum number of budgets.
+const MAX_BUDGETS: usize = 1000;
+
+/// The principal of a budget of all users together.
+const ALL: &str = "all";
+
+impl RuntimeSettings {
+    /// Lists the budgets.
+    pub async fn list_budgets(&self) -> Result<Vec<Budget>, SettingsError> {
+        Ok(budget_store::list(&self.context.db).await?)
+    }
+
+    /// Replaces all budgets, and returns the new ones. They apply to turns that begin from now on.
+    pub async fn replace_budgets(&self, actor: UserId, budgets: Vec<Budget>) -> Result<Vec<Budget>, SettingsError> {
+        check(&budgets).map_err(SettingsError::InvalidBudget)?;
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            budget_store::delete_all(&mut tx).await?;
+            for budget in &budgets {
+                if let Some(user) = user_of(&budget.principal)
+                    && !budget_store::exists(&mut tx, user).await?
+                {
+                    return Err(SettingsError::InvalidBudget(format!("No user has the ID {}.", user.0)));
+                }
+                budget_store::create(&mut tx, budget).await?;
+            }
+            note_audit(&mut tx, Some(actor), actor, AuditAction::BudgetsChanged, &summary(&budgets)).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await?;
+        self.list_budgets().await
+    }
+}
+
+/// Checks everything that does not need the database. The error is a sentence.
+fn check(budgets: &[Budget]) -> Result<(), String> {
+    if budgets.len() > MAX_BUDGETS {
+        return Err(format!("There can be at most {MAX_BUDGETS} budgets."));
+    }
+    let mut seen = HashSet::new();
+    for budget in budgets {
+        let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
+        if principal != ALL && user_of(principal).is_none() {
+            return Err(format!(
+                "The principal {principal:?} is not valid. It must be all, or user: and the ID of a user."
+            ));
+        }
+        if !seen.insert((principal, period.as_str())) {
+            return Err(format!("{principal} has two budgets for one {}. Combine them.", period.as_str()));
+        }
+        if tokens.is_none() && cost_nanos.is_none() {
+            return Err(format!("The budget of {principal} limits nothing. Set tokens, cost_nanos or both."));
+        }
+        if tokens.iter().chain(cost_nanos).any(|limit| *limit < 1) {
+            return Err(format!("The budget of {principal} must be at least 1."));
+        }
+        if !(0.0..=1.0).contains(warn_at) {
+            return Err("warn_at must be from 0 to 1.".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Maximum length of the summary in the audit log, in characters.
+const MAX_SUMMARY_CHARS: usize = 200;
+
+/// Describes the budgets for the audit log, which has room for short texts.
+fn summary(budgets: &[Budget]) -> String {
+    let amount = |unit: &str, amount: Option<i64>| amount.map(|amount| format!(" {amount} {unit}")).unwrap_or_default();
+    let one = |Budget { principal, period, tokens, cost_nanos, .. }: &Budget| {
+        format!("{principal} {}:{}{}", period.as_str(), amount("tokens", *tokens), amount("nanos", *cost_nanos))
+    };
+    let all = budgets.iter().map(one).collect::<Vec<_>>().join("; ");
+    if all.is_empty() { "none".to_owned() } else { first_chars(&all, MAX_SUMMARY_CHARS).to_owned() }
+}
+
+fn user_of(principal: &str) -> Option<UserId> {
+    let id: i64 = principal.strip_prefix("user:")?.parse().ok().filter(|id| *id > 0)?;
+    // Each user has only one name here.
+    (format!("user:{id}") == principal).then_some(UserId(id))
+}
+
+/// Returns the budgets as conversations enforce them.
+pub(crate) fn for_conversations(budgets: Vec<Budget>) -> Vec<conversations::Budget> {
+    let convert = |budget: Budget| {
+        let user = user_of(&budget.principal);
+        let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
+        // A principal of a later version is ignored.
+        (user.is_some() || principal == ALL).then_some(conversations::Budget {
+            user,
+            period,
+            tokens,
+            cost_nanos,
+            warn_at,
+        })
+    };
+    budgets.into_iter().filter_map(convert).collect()
+}

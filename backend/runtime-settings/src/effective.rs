@@ -1,0 +1,235 @@
+//! Merges the settings of the server: those of the settings file and the environment, then the defaults that admins have
+//! changed. Checks changes, and converts the result for the services.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tallybook_accounts::{AccountRules, SignUp};
+use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
+use tallybook_conversations::{
+    Budget, ChangeableSettings, MemorySettings, PlanSettings, UserLimits,
+    models::{Catalog, Model, ReviewSettings},
+};
+use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, MemoryFields, PlanFields, ReviewFields, ServerSettings};
+
+use crate::{error::SettingsError, service::Configured};
+
+const SECS_PER_HOUR: f64 = 60.0 * 60.0;
+const SECS_PER_DAY: f64 = 24.0 * SECS_PER_HOUR;
+
+/// Maximum of `consent_wait_hours`: ten years.
+pub const MAX_WAIT_HOURS: f64 = 87_600.0;
+
+/// Maximum of `retention_days`: a hundred years.
+const MAX_RETENTION_DAYS: f64 = 36_500.0;
+
+/// The settings that apply.
+pub(crate) struct Effective {
+    pub(crate) settings: ServerSettings,
+    /// Sentences about settings that have no effect.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Merges the changed settings into the configured ones. A setting that the file or the environment sets stays as it is
+/// there, and so does one that cannot be read.
+pub(crate) fn merge(configured: &Configured, changed: &Map<String, Value>, models: &Catalog) -> Effective {
+    let mut effective = Effective { settings: configured.settings.clone(), problems: Vec::new() };
+    for (name, value) in changed {
+        if configured.set_in_file.contains(&name.as_str()) {
+            let problem =
+                "is set in the settings file or the environment, so the value that was set in the page has no effect";
+            effective.problems.push(format!("{name} {problem}."));
+            continue;
+        }
+        match with(&effective.settings, name, value.clone()) {
+            Ok(settings) => effective.settings = settings,
+            Err(problem) => effective.problems.push(problem),
+        }
+    }
+    effective.problems.extend(missing_models(&effective.settings, models));
+    effective
+}
+
+/// Checks the new value of a setting, and returns it as it is stored.
+pub(crate) fn check(
+    configured: &Configured,
+    models: &Catalog,
+    name: &str,
+    value: Value,
+) -> Result<Value, SettingsError> {
+    let invalid = SettingsError::InvalidSetting;
+    if value.is_null() {
+        return known(name, &configured.settings.to_map()).map(|()| value).map_err(invalid);
+    }
+    let settings = with(&configured.settings, name, value).map_err(invalid)?;
+    check_value(&settings, name, models).map_err(|problem| invalid(format!("{name} {problem}")))?;
+    // 1 and 1.0 are equal, so replacing one with the other is not a change.
+    Ok(settings.to_map().remove(name).unwrap_or_default())
+}
+
+fn known(name: &str, members: &Map<String, Value>) -> Result<(), String> {
+    if members.contains_key(name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = members.keys().map(String::as_str).collect();
+    Err(format!("There is no setting named {name:?}. The settings are: {}.", names.join(", ")))
+}
+
+/// Returns the settings with one of them replaced. The error is a sentence.
+fn with(settings: &ServerSettings, name: &str, mut value: Value) -> Result<ServerSettings, String> {
+    let mut members = settings.to_map();
+    known(name, &members)?;
+    if let Value::String(text) = &mut value {
+        *text = text.trim().to_owned();
+    }
+    members.insert(name.to_owned(), value);
+    serde_json::from_value(Value::Object(members)).map_err(|error| format!("{name} is not valid: {error}."))
+}
+
+fn check_value(settings: &ServerSettings, name: &str, models: &Catalog) -> Result<(), String> {
+    let within = |is_within: bool, range: &str| if is_within { Ok(()) } else { Err(format!("must be {range}.")) };
+    match name {
+        "default_model" => settings.default_model.as_deref().map_or(Ok(()), |name| find(models, name).map(|_| ())),
+        "review" => settings.review.as_ref().map_or(Ok(()), |review| check_review(review, models)),
+        "memory" => {
+            let MemoryFields { summary_model, after_tokens, max_chars } = &settings.memory;
+            check_writer(summary_model.as_deref(), models)?;
+            let (most, most_chars) = (MemorySettings::MAX_AFTER_TOKENS, MemorySettings::MAX_CHARS);
+            within(after_tokens.is_none_or(|tokens| tokens <= most), &format!("at most {most} for after_tokens"))?;
+            within(*max_chars <= most_chars, &format!("at most {most_chars} for max_chars"))
+        }
+        "plan" => {
+            let PlanFields { planner_model, max_attempts, max_total_attempts } = &settings.plan;
+            check_writer(planner_model.as_deref(), models)?;
+            let (most, most_total) = (PlanSettings::MAX_ATTEMPTS, PlanSettings::MAX_TOTAL_ATTEMPTS);
+            within((1..=most).contains(max_attempts), &format!("from 1 to {most} for max_attempts"))?;
+            let range = format!("from 1 to {most_total} for max_total_attempts");
+            within((1..=most_total).contains(max_total_attempts), &range)
+        }
+        "consent_wait_hours" => {
+            let is_within = (0.0..=MAX_WAIT_HOURS).contains(&settings.consent_wait_hours);
+            within(is_within, &format!("from 0 to {MAX_WAIT_HOURS}"))
+        }
+        "sign_up" => {
+            let is_known = SignUp::named(&settings.sign_up).is_some();
+            within(is_known, "open, invitation or closed")
+        }
+        "retention_days" => within(
+            (0.0..=MAX_RETENTION_DAYS).contains(&settings.retention_days),
+            &format!("from 0 to {MAX_RETENTION_DAYS}"),
+        ),
+        "instructions" => {
+            let is_short = settings.instructions.chars().count() <= MAX_INSTRUCTIONS_CHARS;
+            within(is_short, &format!("at most {MAX_INSTRUCTIONS_CHARS} characters long"))?;
+            within(!settings.instructions.contains('\0'), "without NUL characters")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_review(review: &ReviewFields, models: &Catalog) -> Result<(), String> {
+    let ReviewFields { models: names, mode, quorum, timeout_secs } = review;
+    if !(1..=MAX_REVIEWERS).contains(&names.len()) {
+        return Err(format!("must name 1 to {MAX_REVIEWERS} models."));
+    }
+    for (index, name) in names.iter().enumerate() {
+        if !find(models, name)?.can_review() {
+            return Err(format!("names the model {name:?}, which cannot review. Choose another model."));
+        }
+        if names[..index].contains(name) {
+            return Err(format!("names {name:?} twice. Each model has one vote."));
+        }
+    }
+    if ReviewMode::named(mode).is_none() {
+        return Err("must have the mode advise or decide.".to_owned());
+    }
+    if quorum.is_some_and(|quorum| !(1..=names.len()).contains(&quorum)) {
+        return Err(format!("must have a quorum from 1 to {}, the number of models.", names.len()));
+    }
+    let most = ReviewSettings::MAX_TIMEOUT_SECS;
+    if timeout_secs.is_some_and(|seconds| !(1..=most).contains(&seconds)) {
+        return Err(format!("must have a timeout_secs from 1 to {most}."));
+    }
+    Ok(())
+}
+
+/// Checks the model that writes summaries or plans.
+fn check_writer(name: Option<&str>, models: &Catalog) -> Result<(), String> {
+    let Some(name) = name else { return Ok(()) };
+    let can_write = find(models, name)?.can_summarize();
+    let problem = || format!("names the model {name:?}, which cannot write them. Choose another model.");
+    if can_write { Ok(()) } else { Err(problem()) }
+}
+
+fn find(models: &Catalog, name: &str) -> Result<Arc<Model>, String> {
+    let problem = || format!("names the model {name:?}, which does not exist. The models are: {}.", models.names());
+    models.find(name).ok_or_else(problem)
+}
+
+/// Returns a sentence for each model that the settings name and that is not available, because it was removed later.
+fn missing_models(settings: &ServerSettings, models: &Catalog) -> Vec<String> {
+    let ServerSettings { default_model, review, memory, plan, .. } = settings;
+    let named = [
+        ("default_model", default_model.as_slice()),
+        ("review", review.as_ref().map(|review| review.models.as_slice()).unwrap_or_default()),
+        ("memory", memory.summary_model.as_slice()),
+        ("plan", plan.planner_model.as_slice()),
+    ];
+    let named = named.into_iter().flat_map(|(setting, names)| names.iter().map(move |name| (setting, name)));
+    let missing = named.filter(|(_, name)| models.find(name).is_none());
+    missing.map(|(setting, name)| format!("{setting} names the model {name:?}, which is not available.")).collect()
+}
+
+/// Returns the settings as accounts use them.
+pub(crate) fn account_rules(settings: &ServerSettings) -> AccountRules {
+    AccountRules { sign_up: SignUp::named(&settings.sign_up).unwrap_or_default(), sharing: settings.sharing }
+}
+
+fn user_limits(settings: &ServerSettings) -> UserLimits {
+    UserLimits {
+        turns: settings.max_turns_per_person,
+        messages_per_minute: settings.max_messages_per_minute,
+        tokens_per_day: settings.max_tokens_per_day,
+    }
+}
+
+/// Returns the retention time of deleted data. It is at least as long as the longest window of the user limits and the
+/// budgets, so that users cannot get past them by deleting data.
+pub fn retention(settings: &ServerSettings, budgets: &[Budget]) -> Duration {
+    let longest_period = budgets.iter().map(Budget::window).max().unwrap_or_default();
+    let longest_window = user_limits(settings).longest_window().max(longest_period);
+    seconds(settings.retention_days, SECS_PER_DAY).max(longest_window)
+}
+
+fn seconds(count: f64, seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(count * seconds).unwrap_or_default()
+}
+
+/// Returns the settings as conversations use them.
+pub(crate) fn for_conversations(
+    settings: ServerSettings,
+    budgets: Vec<Budget>,
+    models: &Catalog,
+) -> ChangeableSettings {
+    let (user_limits, deleted_retention) = (user_limits(&settings), retention(&settings, &budgets));
+    let MemoryFields { summary_model, after_tokens, max_chars } = settings.memory;
+    let PlanFields { planner_model, max_attempts, max_total_attempts } = settings.plan;
+    let review = settings.review.map(|review| {
+        let ReviewFields { models, mode, quorum, timeout_secs } = review;
+        let quorum = quorum.unwrap_or(models.len() / 2 + 1);
+        let timeout = Duration::from_secs(timeout_secs.unwrap_or(ReviewSettings::DEFAULT_TIMEOUT_SECS));
+        ReviewSettings { models, mode: ReviewMode::named(&mode).unwrap_or(ReviewMode::Advise), quorum, timeout }
+    });
+    let wait = seconds(settings.consent_wait_hours, SECS_PER_HOUR);
+    ChangeableSettings {
+        user_limits,
+        budgets,
+        memory: MemorySettings { summary_model, after_tokens, max_chars },
+        plan: PlanSettings { planner_model, max_attempts, max_total_attempts },
+        titles: settings.llm_titles,
+        reviewers: review.map(|review| Arc::new(review.reviewers(models))),
+        instructions: settings.instructions,
+        approval_timeout: Some(wait).filter(|wait| !wait.is_zero()),
+        deleted_retention,
+    }
+}

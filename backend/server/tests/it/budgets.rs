@@ -1,0 +1,160 @@
+//! Budgets: when they refuse turns, also for API clients and across servers, and what users see of them.
+//! `accounts::rights` says who may set them.
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text};
+
+use crate::{
+    accounts::kit::{ADMIN, Team, Who, required},
+    added_models::{reason, request},
+    bad_input::assert_problem,
+    support::{Engine, TestApp, eventually, execute, on_every_engine, rows},
+};
+
+const PATH: &str = "/api/admin/budgets";
+
+async fn set(team: &Team, admin: &Who, budgets: Value) {
+    let stored = team.json(admin, Method::PUT, PATH, budgets.clone(), 200).await;
+    assert_eq!(stored, team.json(admin, Method::GET, PATH, Value::Null, 200).await);
+    assert_eq!(stored.as_array().unwrap().len(), budgets.as_array().unwrap().len());
+}
+
+async fn budgets_of(team: &Team, who: &Who) -> Value {
+    team.json(who, Method::GET, "/api/me", Value::Null, 200).await["budgets"].clone()
+}
+
+/// Asserts that a request was refused because of a budget. Returns the problem.
+async fn used_up(response: Response) -> Value {
+    assert!(response.headers().contains_key("retry-after"));
+    assert_problem(response, 429, "budget-used-up").await
+}
+
+on_every_engine! {
+    async fn a_budget_of_a_user_refuses_that_user_only(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        let conversation = team.conversation(&ann).await;
+        model.reply([text("Yes.")]);
+        team.ask(&ann, &conversation, "Go?").await;
+        assert_eq!(budgets_of(&team, &ann).await, Value::Null);
+
+        // Usage of today counts, although it came before the budget.
+        set(&team, &admin, json!([{"principal": format!("user:{id}"), "period": "day", "tokens": 10, "warn_at": 0.5}])).await;
+        let problem = used_up(team.post_message(&ann, &conversation).await).await;
+        assert_eq!(problem["limit"], 10);
+        assert!(problem["used"].as_i64().unwrap() >= 10, "{problem}");
+        assert!(problem["resets_at"].as_str().unwrap().ends_with("T00:00:00Z"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().starts_with("Your budget of tokens for today is used up."), "{problem}");
+        let shown = budgets_of(&team, &ann).await;
+        let tokens = &shown[0]["tokens"];
+        assert_eq!((&shown[0]["is_shared"], &tokens["is_warning"], &tokens["limit"]), (&json!(false), &json!(true), &json!(10)));
+
+        // Deleting the conversation gives nothing back.
+        let deleted = team.send(&ann, Method::DELETE, &format!("/api/conversations/{conversation}"), Value::Null).await;
+        assert_eq!(deleted.status(), 204);
+        let other = team.conversation(&ann).await;
+        used_up(team.post_message(&ann, &other).await).await;
+        let admins = team.conversation(&admin).await;
+        model.reply([text("At once.")]);
+        team.ask(&admin, &admins, "Go?").await;
+
+        // A higher budget applies at once.
+        set(&team, &admin, json!([{"principal": format!("user:{id}"), "period": "day", "tokens": 100_000_000}])).await;
+        model.reply([text("Again.")]);
+        team.ask(&ann, &other, "Go?").await;
+        assert_eq!(budgets_of(&team, &ann).await[0]["tokens"]["is_warning"], false);
+        let log = rows!(team.app, (String,), "SELECT subject FROM audit_log WHERE action = 'budgets_changed'");
+        assert_eq!(log[0].0, format!("user:{id} day: 10 tokens"));
+        assert_eq!(log.len(), 2);
+    }
+
+    async fn a_shared_budget_of_money_refuses_everybody_also_at_v1(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.person(&admin, "ann").await;
+        let conversation = team.conversation(&admin).await;
+        model.reply([text("Yes.")]);
+        team.ask(&admin, &conversation, "Go?").await;
+        execute!(team.app, "UPDATE model_calls SET cost_nanos = 500");
+        set(&team, &admin, json!([
+            {"principal": "all", "period": "day", "cost_nanos": 1000},
+            {"principal": "all", "period": "month", "cost_nanos": 500},
+        ])).await;
+        let anns = team.conversation(&ann).await;
+        let problem = used_up(team.post_message(&ann, &anns).await).await;
+        assert_eq!((&problem["used"], &problem["limit"]), (&json!(500), &json!(500)));
+        assert!(problem["detail"].as_str().unwrap().starts_with("The server's budget of money for this month"), "{problem}");
+
+        let program = team.program(&ann).await;
+        let body = json!({"messages": [{"role": "user", "content": "Go?"}]});
+        let refused = team.send(&program, Method::POST, "/v1/chat/completions", body).await;
+        assert_eq!(refused.status(), 429);
+        let refused: Value = refused.json().await.unwrap();
+        assert_eq!(refused["error"]["code"], "budget-used-up", "{refused}");
+        assert_eq!(model.unused_replies(), 0);
+        assert_eq!(model.requests().len(), 1, "no model was called");
+    }
+
+    /// At the edge of a budget, the first of several turns that begin at the same time reserves what is left.
+    async fn of_turns_that_begin_at_once_only_one_exceeds_a_budget(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        // A second server, where the engine allows one.
+        let second = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
+        let admin = team.sign_in(ADMIN).await;
+        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": 100}])).await;
+        if let Some(second) = &second {
+            eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
+        }
+        let gate = model.reply_late([text("Yes.")]);
+        let mut conversations = Vec::new();
+        for _ in 0..20 {
+            conversations.push(team.conversation(&admin).await);
+        }
+        let ask = async |(index, conversation): (usize, &String)| {
+            let server = second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team);
+            let answer = server.post_message(&admin, conversation).await;
+            let status = answer.status().as_u16();
+            if status == 200 {
+                gate.open();
+                answer.text().await.unwrap();
+            }
+            status
+        };
+        let statuses = futures_util::future::join_all(conversations.iter().enumerate().map(ask)).await;
+        let begun = statuses.iter().filter(|status| **status == 200).count();
+        assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
+        // The first answer used up the budget.
+        assert_eq!((begun, model.requests().len()), (1, 1), "{statuses:?}");
+    }
+
+    async fn budgets_that_are_not_valid_are_refused_as_a_whole(engine: Engine) {
+        let app = TestApp::builder(&engine).with_mock(&MockLlm::start().await.unwrap()).spawn().await;
+        let put = |body: Value| request(&app, Method::PUT, PATH, body);
+        let all = |fields: Value| {
+            let mut budget = json!({"principal": "all", "period": "day", "tokens": 5});
+            budget.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            json!([budget])
+        };
+        assert_eq!(put(all(json!({}))).await.status(), 200);
+        for (wrong, words) in [
+            (all(json!({"principal": "everybody"})), "user: and the ID"),
+            (all(json!({"principal": "user:999999"})), "No user has the ID"),
+            (all(json!({"principal": "user:01"})), "user: and the ID"),
+            (all(json!({"tokens": null})), "limits nothing"),
+            (all(json!({"tokens": 0})), "at least 1"),
+            (all(json!({"warn_at": 2})), "from 0 to 1"),
+            (json!([all(json!({}))[0], all(json!({"tokens": 6}))[0]]), "two budgets"),
+        ] {
+            let detail = reason(put(wrong.clone()).await, 422, "invalid-budget").await;
+            assert!(detail.contains(words), "{wrong}: {detail}");
+        }
+        assert_eq!(app.get_json(PATH).await, json!([{"principal": "all", "period": "day", "tokens": 5, "warn_at": 0.8}]));
+        assert_eq!(put(json!([])).await.status(), 200);
+        assert_eq!(app.get_json(PATH).await, json!([]));
+    }
+}
