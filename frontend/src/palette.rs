@@ -205,6 +205,7 @@ fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use tallybook_protocol::UserRole;
     use uuid::Uuid;
 
     use super::{Action, Choice, Hit, Open, Order, Situation, hits, orders};
@@ -269,6 +270,10 @@ mod tests {
             matches!(order, Stop | CopyAnswer | Rename(_) | Pin(..) | Archive(..) | Export(..) | Delete(_) | Select)
         }));
         assert!(has(&empty, |order| *order == Order::NewChat));
+        for (role, is_offered) in [(UserRole::Admin, true), (UserRole::User, false)] {
+            let offered = orders(&Situation { role, ..Situation::default() });
+            assert_eq!(offered.contains(&Order::AddToolServer), is_offered);
+        }
         let uuid = Uuid::nil();
         let open = Some(Open { uuid, pinned: true, archived: false });
         let busy = orders(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });

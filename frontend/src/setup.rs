@@ -1,8 +1,9 @@
 //! The setup of a model or tool server by an admin: connection, choice of the model, test, and storage. [`Setup::take`]
-//! makes all decisions without a browser, so it is tested natively. `form` has the fields, `shell` carries out effects,
+//! makes all decisions without a browser, so it is tested natively. `form` has the texts of the fields, `shell` carries out effects,
 //! and `components::setup_dialog` renders it.
 
 mod entry;
+mod fields;
 mod form;
 mod model;
 mod opened;
@@ -14,7 +15,8 @@ use tallybook_protocol::{DiscoverModels, DiscoveredModel, DiscoveredModels};
 
 pub(crate) use self::{
     entry::{Entry, Kind, TestResult},
-    form::{Fault, Field, Form},
+    fields::{Fault, Field},
+    form::Form,
     model::Provider,
     opened::{Connecting, Opened},
     shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
@@ -257,14 +259,14 @@ impl Setup {
         if self.work.is_some() {
             return Vec::new();
         }
-        if let Err((field, fault)) = self.form.connection() {
-            return self.fail(Some(field), Reason::Field(fault));
-        }
+        let provider = match self.form.discovery() {
+            Ok(provider) => provider,
+            Err((field, fault)) => return self.fail(Some(field), Reason::Field(fault)),
+        };
         // The server uses a stored key only for requests to its model.
         if self.form.keeps_secret() {
             return self.ask_for_secret();
         }
-        let provider = self.form.discovery();
         self.offered = None;
         vec![Effect::Find(self.begin(Work::Finding), provider)]
     }

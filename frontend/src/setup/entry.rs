@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use tallybook_protocol::{ConfiguredModel, ConfiguredToolServer, ModelTest, SettingsOrigin, ToolServerTest};
 
-use super::{model, tool_server};
-
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
@@ -33,8 +31,8 @@ impl Kind {
     /// Returns the maximum number of characters of a name.
     pub(crate) const fn max_name_chars(self) -> usize {
         match self {
-            Self::Model => model::MAX_NAME_CHARS,
-            Self::ToolServer => tool_server::MAX_NAME_CHARS,
+            Self::Model => 100,
+            Self::ToolServer => 50,
         }
     }
 

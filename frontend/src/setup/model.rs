@@ -4,16 +4,14 @@ use serde_json::{Map, Value};
 use tallybook_protocol::{DiscoverModels, DiscoveredModel, ModelFields};
 
 use super::{
-    entry::members,
-    form::{Fault, Field, Flaw, Form},
+    entry::{Kind, members},
+    fields::{Fault, Field, Flaw, Texts},
 };
 
 /// Address of Google's API that is compatible with OpenAI's.
 const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta/openai";
 /// Address of Ollama on the server's machine.
 const OLLAMA_URL: &str = "http://127.0.0.1:11434/v1";
-/// Maximum number of characters of a model's name.
-pub(super) const MAX_NAME_CHARS: usize = 100;
 
 /// A provider as the dialog offers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,93 +130,99 @@ pub(super) fn field_in(sentence: &str) -> Option<Field> {
     }
 }
 
-impl Form {
-    /// Returns the provider.
-    pub(crate) fn provider(&self) -> Option<Provider> {
-        self.provider
+/// The provider of a model, and whether the dialog has a field for its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Connection {
+    pub(super) provider: Option<Provider>,
+    /// `true` if the settings have an address that the chosen provider does not need.
+    has_unusual_address: bool,
+}
+
+impl Connection {
+    /// Creates the connection of these settings.
+    pub(super) fn of(settings: &ModelFields) -> Self {
+        let mut connection = Self { provider: Provider::of(settings), has_unusual_address: false };
+        connection.rebase(settings);
+        connection
+    }
+
+    /// Updates whether these settings have an address that the provider does not need.
+    pub(super) fn rebase(&mut self, settings: &ModelFields) {
+        let is_usual = self.provider.is_none_or(|provider| provider == Provider::Gemini);
+        self.has_unusual_address = settings.base_url.is_some() && !is_usual;
     }
 
     /// Returns `true` if the address can be changed.
-    pub(crate) fn has_address(&self) -> bool {
-        self.has_address || self.provider.is_some_and(|provider| provider.address().is_some())
+    pub(super) fn has_address(self) -> bool {
+        self.has_unusual_address || self.provider.is_some_and(|provider| provider.address().is_some())
     }
 
-    /// Returns `true` if the settings have an address that the chosen provider does not need.
-    pub(super) fn has_unusual_address(&self, settings: &ModelFields) -> bool {
-        let is_usual = self.provider.is_none_or(|provider| provider == Provider::Gemini);
-        settings.base_url.is_some() && !is_usual
+    /// Returns `true` if the provider can use a key.
+    pub(super) fn takes_key(self) -> bool {
+        self.provider.is_some_and(Provider::takes_key)
     }
 
     /// Chooses a provider. Its address replaces that of another provider, and a key belongs to one provider only.
-    pub(super) fn choose(&mut self, provider: Provider) {
+    pub(super) fn choose(&mut self, provider: Provider, texts: &mut Texts) {
         if self.provider != Some(provider) {
             self.provider = Some(provider);
-            self.typed.remove(&Field::Address);
-            self.prefill(Field::Address, provider.address().map(str::to_owned));
-            self.clear_secret();
-        }
-    }
-
-    /// Chooses a model, and fills the fields with what its provider says.
-    pub(super) fn pick(&mut self, model: &DiscoveredModel) {
-        self.write(Field::Model, model.model.clone());
-        let name = model.title.as_deref().unwrap_or_else(|| short_name(&model.model));
-        self.prefill(Field::Name, Some(name.trim().chars().take(MAX_NAME_CHARS).collect()));
-        self.prefill(Field::ContextTokens, model.context_tokens.map(|tokens| tokens.to_string()));
-        self.prefill(Field::Vision, model.vision.map(yes_or_no));
-        if !self.typed.contains(&Field::InputPrice) && !self.typed.contains(&Field::OutputPrice) {
-            let prices = model.input_price.zip(model.output_price);
-            self.prefill(Field::InputPrice, prices.map(|(price, _)| price.to_string()));
-            self.prefill(Field::OutputPrice, prices.map(|(_, price)| price.to_string()));
+            texts.clear(Field::Address);
+            texts.prefill(Field::Address, provider.address().map(str::to_owned));
+            texts.clear(Field::Secret);
         }
     }
 
     /// Returns the key; `None` if the field is empty or the provider has no keys.
-    pub(super) fn key(&self) -> Option<String> {
-        self.trimmed(Field::Secret).filter(|_| self.provider.is_some_and(Provider::takes_key))
+    pub(super) fn key(self, texts: &Texts) -> Option<String> {
+        texts.trimmed(Field::Secret).filter(|_| self.takes_key())
     }
 
-    fn base_url(&self) -> Option<String> {
+    fn base_url(self, texts: &Texts) -> Option<String> {
         match self.provider {
             Some(Provider::Gemini) => Some(GEMINI_URL.to_owned()),
-            _ => self.trimmed(Field::Address).filter(|_| self.has_address()),
+            _ => texts.trimmed(Field::Address).filter(|_| self.has_address()),
         }
     }
 
     /// Checks the fields that a request to the provider needs.
-    pub(super) fn connection(&self) -> Result<(), Flaw> {
+    pub(super) fn check(self, texts: &Texts, keeps_key: bool) -> Result<(), Flaw> {
         let Some(provider) = self.provider else { return Ok(()) };
-        if self.has_address() && self.checked_address()?.is_none() && provider == Provider::Compatible {
+        if self.has_address() && texts.checked_address()?.is_none() && provider == Provider::Compatible {
             return Err((Field::Address, Fault::Missing));
         }
-        if provider.needs_key() && self.key().is_none() && !self.keeps_secret() {
+        if provider.needs_key() && self.key(texts).is_none() && !keeps_key {
             return Err((Field::Secret, Fault::Missing));
         }
         Ok(())
     }
 
     /// Returns the request for the provider's models.
-    pub(super) fn discovery(&self) -> DiscoverModels {
+    pub(super) fn discovery(self, texts: &Texts) -> DiscoverModels {
         let provider = self.provider.map_or("", Provider::setting).to_owned();
-        DiscoverModels { provider, base_url: self.base_url(), api_key: self.key() }
+        DiscoverModels { provider, base_url: self.base_url(texts), api_key: self.key(texts) }
     }
 
     /// Returns the field that is most likely wrong if a request to the provider fails for this reason.
-    pub(super) fn suspect(&self, reason: &str) -> Field {
-        if self.has_address() && !(self.has(Field::Secret) && reason.contains("API key")) {
+    pub(super) fn suspect(self, reason: &str) -> Field {
+        if self.has_address() && !(self.takes_key() && reason.contains("API key")) {
             Field::Address
         } else {
             Field::Secret
         }
     }
 
-    /// Returns the settings of the model, or the first field with a fault. Settings without a field are those of `base`.
-    pub(super) fn model_settings(&self, base: ModelFields) -> Result<Map<String, Value>, Flaw> {
-        self.connection()?;
-        let model = self.required(Field::Model)?;
-        let name = self.required(Field::Name)?;
-        let (context_tokens, max_tokens) = (self.whole(Field::ContextTokens)?, self.whole(Field::MaxTokens)?);
-        let (input_price, output_price) = (self.decimal(Field::InputPrice)?, self.decimal(Field::OutputPrice)?);
+    /// Returns the settings, or the first field with a fault. Settings without a field are those of `base`.
+    pub(super) fn settings(
+        self,
+        texts: &Texts,
+        base: ModelFields,
+        keeps_key: bool,
+    ) -> Result<Map<String, Value>, Flaw> {
+        self.check(texts, keeps_key)?;
+        let model = texts.required(Field::Model)?;
+        let name = texts.required(Field::Name)?;
+        let (context_tokens, max_tokens) = (texts.whole(Field::ContextTokens)?, texts.whole(Field::MaxTokens)?);
+        let (input_price, output_price) = (texts.decimal(Field::InputPrice)?, texts.decimal(Field::OutputPrice)?);
         match (input_price, output_price) {
             (Some(_), None) => return Err((Field::OutputPrice, Fault::OnePrice)),
             (None, Some(_)) => return Err((Field::InputPrice, Fault::OnePrice)),
@@ -228,15 +232,15 @@ impl Form {
             name,
             provider: self.provider.map_or(base.provider, |provider| provider.setting().to_owned()),
             model: Some(model),
-            base_url: if self.provider.is_some() { self.base_url() } else { base.base_url },
-            temperature: self.decimal(Field::Temperature)?,
+            base_url: if self.provider.is_some() { self.base_url(texts) } else { base.base_url },
+            temperature: texts.decimal(Field::Temperature)?,
             max_tokens,
             context_tokens,
-            tool_mode: match self.text(Field::ToolMode) {
+            tool_mode: match texts.get(Field::ToolMode) {
                 "" => base.tool_mode.filter(|mode| mode == "auto"),
                 mode => Some(mode.to_owned()),
             },
-            vision: match self.text(Field::Vision) {
+            vision: match texts.get(Field::Vision) {
                 "yes" => Some(true),
                 "no" => Some(false),
                 _ => None,
@@ -245,6 +249,20 @@ impl Form {
             output_price,
             ..base
         }))
+    }
+}
+
+/// Chooses a model, and fills the fields with what its provider says.
+pub(super) fn pick(model: &DiscoveredModel, texts: &mut Texts) {
+    texts.write(Field::Model, model.model.clone());
+    let name = model.title.as_deref().unwrap_or_else(|| short_name(&model.model));
+    texts.prefill(Field::Name, Some(name.trim().chars().take(Kind::Model.max_name_chars()).collect()));
+    texts.prefill(Field::ContextTokens, model.context_tokens.map(|tokens| tokens.to_string()));
+    texts.prefill(Field::Vision, model.vision.map(yes_or_no));
+    if !texts.is_typed(Field::InputPrice) && !texts.is_typed(Field::OutputPrice) {
+        let prices = model.input_price.zip(model.output_price);
+        texts.prefill(Field::InputPrice, prices.map(|(price, _)| price.to_string()));
+        texts.prefill(Field::OutputPrice, prices.map(|(_, price)| price.to_string()));
     }
 }
 

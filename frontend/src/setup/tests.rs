@@ -7,7 +7,7 @@ use tallybook_protocol::{
     ConfiguredModel, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin, ToolOffer,
 };
 
-use super::{Effect, Entry, Fault, Field, Input, Kind, Provider, Reason, Setup, TestResult, Work};
+use super::{Effect, Fault, Field, Input, Kind, Provider, Reason, Setup, TestResult, Work};
 use crate::api::ApiError;
 
 fn refused(status: u16, code: &str) -> ApiError {
@@ -161,7 +161,8 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
     focuses(&mut setup, Input::Found(ticket, Err(ApiError::Unreachable)), None);
     let mut setup = with_key(Provider::Compatible);
     write(&mut setup, Field::Address, "http://127.0.0.1:8000/v1");
-    for (reason, field) in [("The server rejected the API key.", Field::Secret), ("It cannot be reached.", Field::Address)]
+    for (reason, field) in
+        [("The server rejected the API key.", Field::Secret), ("It cannot be reached.", Field::Address)]
     {
         let ticket = begin_finding(&mut setup);
         let error = ApiError::Refused { status: 502, code: "model-unreachable".to_owned(), detail: reason.to_owned() };

@@ -7,11 +7,8 @@ use tallybook_protocol::ToolServerFields;
 
 use super::{
     entry::members,
-    form::{Fault, Field, Flaw, Form},
+    fields::{Fault, Field, Flaw, Texts},
 };
-
-/// Maximum number of characters of a tool server's name.
-pub(super) const MAX_NAME_CHARS: usize = 50;
 
 /// Values of [`Field::Authentication`].
 pub(crate) const KEEP: &str = "keep";
@@ -51,67 +48,58 @@ pub(super) fn field_in(sentence: &str) -> Option<Field> {
     })
 }
 
-impl Form {
-    /// Returns `true` if the address is sent unencrypted through the network, so that the user must allow it.
-    pub(crate) fn is_plain_http(&self) -> bool {
-        let Some(rest) = self.text(Field::Address).trim().strip_prefix("http://") else { return false };
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = match authority.strip_prefix('[') {
-            Some(v6) => v6.split(']').next(),
-            None => authority.split(':').next(),
-        };
-        let is_local =
-            |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        host.is_some_and(|host| !host.is_empty() && !is_local(host))
-    }
+/// Returns `true` if the address is sent unencrypted through the network, so that the user must allow it.
+pub(super) fn is_plain_http(texts: &Texts) -> bool {
+    let Some(rest) = texts.get(Field::Address).trim().strip_prefix("http://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    let is_local =
+        |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    host.is_some_and(|host| !host.is_empty() && !is_local(host))
+}
 
-    /// Returns `true` if the user enters a secret.
-    pub(crate) fn sends_secret(&self) -> bool {
-        matches!(self.text(Field::Authentication), TOKEN | HEADER)
-    }
-
-    /// Returns the headers to send. `None` leaves the stored ones as they are, and null removes them.
-    pub(super) fn headers(&self) -> Result<Option<Value>, Flaw> {
-        let (name, value) = match self.text(Field::Authentication) {
-            TOKEN => {
-                let token = self.required(Field::Secret)?;
-                let token = token.strip_prefix("Bearer ").map_or(token.as_str(), str::trim);
-                ("Authorization".to_owned(), format!("Bearer {token}"))
-            }
-            HEADER => (self.required(Field::Header)?, self.required(Field::Secret)?),
-            KEEP => return Ok(None),
-            _ => return Ok(self.has_stored_secret.then_some(Value::Null)),
-        };
-        Ok(Some(Value::Object([(name, Value::String(value))].into_iter().collect())))
-    }
-
-    /// Returns the settings of the tool server, or the first field with a fault. Settings without a field are those of
-    /// `base`.
-    pub(super) fn tool_server_settings(&self, base: ToolServerFields) -> Result<Map<String, Value>, Flaw> {
-        let name = self.required(Field::Name)?;
-        let url = self.checked_address()?.ok_or((Field::Address, Fault::Missing))?;
-        let is_plain = self.is_plain_http();
-        if is_plain && self.text(Field::AllowHttp).is_empty() {
-            return Err((Field::AllowHttp, Fault::PlainHttp));
+/// Returns the headers to send. `None` leaves the stored ones as they are, and null removes them.
+pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, Flaw> {
+    let (name, value) = match texts.get(Field::Authentication) {
+        TOKEN => {
+            let token = texts.required(Field::Secret)?;
+            let token = token.strip_prefix("Bearer ").map_or(token.as_str(), str::trim);
+            ("Authorization".to_owned(), format!("Bearer {token}"))
         }
-        self.headers()?;
-        Ok(members(&ToolServerFields {
-            name,
-            allow_http: is_plain || (base.allow_http && url == base.url),
-            url,
-            risk: chosen(self.text(Field::Approval), base.risk, "high"),
-            include: self.names(Field::Include),
-            exclude: self.names(Field::Exclude),
-            timeout_secs: self.whole(Field::Timeout)?,
-            pin: chosen(self.text(Field::Pin), base.pin, "warn"),
-        }))
-    }
+        HEADER => (texts.required(Field::Header)?, texts.required(Field::Secret)?),
+        KEEP => return Ok(None),
+        _ => return Ok(has_stored.then_some(Value::Null)),
+    };
+    Ok(Some(Value::Object([(name, Value::String(value))].into_iter().collect())))
+}
 
-    /// Returns the names of tools in a field.
-    fn names(&self, field: Field) -> Vec<String> {
-        let names = self.text(field).split([',', '、', '\n']).map(str::trim);
-        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+/// Returns the settings, or the first field with a fault.
+pub(super) fn settings(texts: &Texts, before: ToolServerFields) -> Result<Map<String, Value>, Flaw> {
+    let name = texts.required(Field::Name)?;
+    let url = texts.checked_address()?.ok_or((Field::Address, Fault::Missing))?;
+    let is_plain = is_plain_http(texts);
+    if is_plain && texts.get(Field::AllowHttp).is_empty() {
+        return Err((Field::AllowHttp, Fault::PlainHttp));
     }
+    Ok(members(&ToolServerFields {
+        name,
+        allow_http: is_plain || (before.allow_http && url == before.url),
+        url,
+        risk: chosen(texts.get(Field::Approval), before.risk, "high"),
+        include: names(texts.get(Field::Include)),
+        exclude: names(texts.get(Field::Exclude)),
+        timeout_secs: texts.whole(Field::Timeout)?,
+        pin: chosen(texts.get(Field::Pin), before.pin, "warn"),
+    }))
+}
+
+/// Returns the names of tools in a text.
+fn names(text: &str) -> Vec<String> {
+    let names = text.split([',', '、', '\n']).map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the value of a setting. An empty text stands for the default, which `before` may name explicitly.

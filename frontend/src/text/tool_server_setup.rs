@@ -38,7 +38,7 @@ texts! {
     server_exclude: "Without these tools", "このツールを除く";
     server_names_hint: "Separate names with commas. * stands for any characters.", "カンマで区切ります。*は任意の文字を表します。";
     server_timeout: "Longest call, in seconds", "呼び出しの最長時間（秒）";
-    server_pin: "If a tool's description changes", "ツールの説明が変わったとき";
+    server_pin: "If a tool changes", "ツールの内容が変わったとき";
     pin_warn: "Ask before each call", "呼び出しのたびに確認";
     pin_block: "Block the tool", "ツールを止める";
 

@@ -104,7 +104,7 @@ fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Lan
         let words = text.entry_status(&status, entry.tools);
         view! { <span class="server-status" data-status=status data-testid="entry-status">{words}</span> }
     });
-    // A tool server of the settings file cannot be tested, because it connects at the start.
+    // The API does not test tool servers of the settings file. Their status is shown instead.
     let is_added = entry.origin == SettingsOrigin::Page;
     let trial = (is_added || kind == Kind::Model).then(|| Trial::new(kind));
     let test = trial.map(|trial| trial.button(name.clone(), text));
