@@ -12,29 +12,29 @@ use crate::{
 /// The result of a test.
 pub(crate) fn test_view(result: TestResult, text: Language) -> AnyView {
     match result {
-        TestResult::Model(test) => model_view(test, text),
-        TestResult::ToolServer(test) => tool_server_view(test, text),
+        TestResult::Model(result) => model_view(result, text),
+        TestResult::ToolServer(result) => tool_server_view(result, text),
     }
 }
 
-fn model_view(test: ModelTest, text: Language) -> AnyView {
-    if !test.ok {
-        return failure(text.model_test_failed(), test.error);
+fn model_view(result: ModelTest, text: Language) -> AnyView {
+    if !result.ok {
+        return failure(text.model_test_failed(), result.error);
     }
     let details = view! {
-        <p class="setup-test-answer" dir="auto">{test.text}</p>
-        <p class="setup-test-facts">{text.test_facts(test.tools, test.vision)}</p>
+        <p class="setup-test-answer" dir="auto">{result.text}</p>
+        <p class="setup-test-facts">{text.test_facts(result.tools, result.vision)}</p>
     };
-    success(text.model_test_passed().to_owned(), test.ms, details.into_any(), text)
+    success(text.model_test_passed().to_owned(), result.ms, details.into_any(), text)
 }
 
 /// The tools that the server listed, and those that would be left out.
-fn tool_server_view(test: ToolServerTest, text: Language) -> AnyView {
-    if !test.ok {
-        return failure(text.server_test_failed(), test.error);
+fn tool_server_view(result: ToolServerTest, text: Language) -> AnyView {
+    if !result.ok {
+        return failure(text.server_test_failed(), result.error);
     }
-    let title = text.tools_found(test.tools.len());
-    let tools = test.tools.into_iter().map(|TestedTool { name, description, needs_approval }| {
+    let title = text.tools_found(result.tools.len());
+    let tools = result.tools.into_iter().map(|TestedTool { name, description, needs_approval }| {
         let (risk, words) =
             if needs_approval { ("high", text.needs_approval()) } else { ("low", text.needs_no_approval()) };
         view! {
@@ -49,7 +49,7 @@ fn tool_server_view(test: ToolServerTest, text: Language) -> AnyView {
         .into_any()
     });
     let tools = tools.collect_view();
-    let left_out = test.left_out.into_iter().map(|LeftOutTestedTool { name, reason }| {
+    let left_out = result.left_out.into_iter().map(|LeftOutTestedTool { name, reason }| {
         view! { <li class="tool-row"><span class="tool-row-name">{name}</span><p lang="en">{reason}</p></li> }
             .into_any()
     });
@@ -64,7 +64,7 @@ fn tool_server_view(test: ToolServerTest, text: Language) -> AnyView {
             <ul class="setup-tools" tabindex="0" aria-label=text.unavailable_tools() data-testid="left-out">{left_out}</ul>
         })}
     };
-    success(title.clone(), test.ms, details.into_any(), text)
+    success(title.clone(), result.ms, details.into_any(), text)
 }
 
 fn success(title: String, ms: u64, details: AnyView, text: Language) -> AnyView {

@@ -107,7 +107,7 @@ fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Lan
     // The API does not test tool servers of the settings file. Their status is shown instead.
     let is_added = entry.origin == SettingsOrigin::Page;
     let trial = (is_added || kind == Kind::Model).then(|| Trial::new(kind));
-    let test = trial.map(|trial| trial.button(name.clone(), text));
+    let test_button = trial.map(|trial| trial.button(name.clone(), text));
     let is_asking = RwSignal::new(false);
     let removal = NodeRef::<html::Button>::new();
     let buttons = is_added.then(|| {
@@ -150,7 +150,7 @@ fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Lan
                 {status}
                 {problem.map(|problem| view! { <span class="setup-fault" lang="en">{problem}</span> })}
             </span>
-            <span class="setting-buttons">{test}{buttons}</span>
+            <span class="setting-buttons">{test_button}{buttons}</span>
             {trial.map(|trial| trial.outcome(text))}
             {confirm}
         </li>
