@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the last part of the address of its API.
+    /// Returns the last part of the address of its API. IDs of elements contain it, too.
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Model => "models",
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// Returns the ID of the button in the settings that adds an entry. The IDs of other elements begin with it.
+    /// Returns the ID of the button in the settings that adds an entry.
     pub(crate) const fn id(self) -> &'static str {
         match self {
             Self::Model => "connect-model",
