@@ -16,8 +16,8 @@ export interface ServerOptions {
   demoPaceMs: number | undefined;
   /** `true` if answers come from the test's scripted model, not from the demo model. */
   scripted: boolean;
-  /** Further settings, by the names of their environment variables. */
-  settings: Record<string, string>;
+  /** Further settings, by the names of their environment variables. `undefined` removes one that is set for all tests. */
+  settings: Record<string, string | undefined>;
 }
 
 /** A running server. */

@@ -1,10 +1,11 @@
 // Tests how an admin connects a model in the page: without a restart, with errors at their fields, and later changes.
 
-import { type APIRequestContext, type Locator, type Page } from "@playwright/test";
+import type { APIRequestContext, Locator, Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { choose, expectChosen } from "../kit/listbox.ts";
 import { type ScriptedModel, startModel } from "../kit/model.ts";
+import { expectNarrow } from "../kit/narrow.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -43,21 +44,21 @@ async function begin(page: Page, key = KEY): Promise<Locator> {
   await page.goto("/");
   await alive(page);
   await page.getByTestId("connect-model").click();
-  const dialog = page.getByTestId("model-dialog");
+  const dialog = page.getByTestId("setup-dialog");
   await expect(page.getByTestId("provider-anthropic")).toBeFocused();
   await page.getByTestId("provider-compatible").check();
-  await page.getByTestId("model-address").fill(provider.url);
-  await page.getByTestId("model-key").fill(key);
+  await page.getByTestId("setup-address").fill(provider.url);
+  await page.getByTestId("setup-secret").fill(key);
   return dialog;
 }
 
 test("a model is connected with a key, and answers without a restart", async ({ page }) => {
   const dialog = await begin(page);
-  const key = page.getByTestId("model-key");
+  const key = page.getByTestId("setup-secret");
   await expect(key).toHaveAttribute("type", "password");
-  await page.getByTestId("show-key").click();
+  await page.getByTestId("show-secret").click();
   await expect(key).toHaveAttribute("type", "text");
-  await page.getByTestId("show-key").click();
+  await page.getByTestId("show-secret").click();
   await expect(key).toHaveAttribute("type", "password");
 
   const model = page.getByTestId("model-id");
@@ -81,9 +82,9 @@ test("a model is connected with a key, and answers without a restart", async ({ 
   });
 
   await test.step("what the provider says about it is filled in", async () => {
-    await expect(page.getByTestId("model-name")).toHaveValue("Large");
-    await expect(page.getByTestId("model-further")).toContainText("128,000 tokens · images");
-    await page.getByTestId("model-further").locator("summary").click();
+    await expect(page.getByTestId("setup-name")).toHaveValue("Large");
+    await expect(page.getByTestId("setup-further")).toContainText("128,000 tokens · images");
+    await page.getByTestId("setup-further").locator("summary").click();
     await expect(page.getByTestId("model-input-price")).toHaveValue("2.5");
     await expect(page.getByTestId("model-output-price")).toHaveValue("10");
     await expectChosen(page.getByTestId("model-vision"), "yes");
@@ -92,17 +93,17 @@ test("a model is connected with a key, and answers without a restart", async ({ 
 
   await test.step("a test shows the answer", async () => {
     provider.answer(["I am ready."]);
-    await page.getByTestId("test-model").click();
-    const result = page.getByTestId("model-test");
+    await page.getByTestId("test-setup").click();
+    const result = page.getByTestId("test-result");
     await expect(result).toHaveAttribute("data-ok", "true");
     await expect(result).toContainText("I am ready.");
     await expect(result).toContainText(/after \d+\.\d s/);
     await expect(result).toContainText("Tools: Native · Reads images: Yes");
   });
 
-  await page.getByTestId("save-model").click();
+  await page.getByTestId("save-setup").click();
   await expect(dialog).toHaveCount(0);
-  await expect(page.getByTestId("model-status")).toHaveText("Large is connected. You can choose it now.");
+  await expect(page.getByTestId("setup-status")).toHaveText("Large is connected. You can choose it now.");
   await expectChosen(page.getByTestId("model"), "Large", "the new default");
   await expect(page.getByTestId("demo-notice")).toHaveCount(0);
   await expect(page.getByTestId("composer")).toBeFocused();
@@ -119,21 +120,21 @@ test("a model is connected with a key, and answers without a restart", async ({ 
 test("a wrong key is reported at its field, a wait can be cancelled, and nothing typed is lost", async ({ page, tolerated }) => {
   tolerated.push(/status of (409|502)/);
   const dialog = await begin(page, "sk-wrong");
-  await page.getByTestId("model-key").press("Enter");
-  await expect(page.getByTestId("model-key-problem")).toContainText("rejected the API key");
-  await expect(page.getByTestId("model-key")).toBeFocused();
-  await expect(page.getByTestId("model-key")).toHaveAttribute("aria-invalid", "true");
-  await expect(page.getByTestId("model-address")).toHaveValue(provider.url);
-  await expect(page.getByTestId("model-key")).toHaveValue("sk-wrong");
+  await page.getByTestId("setup-secret").press("Enter");
+  await expect(page.getByTestId("setup-secret-problem")).toContainText("rejected the API key");
+  await expect(page.getByTestId("setup-secret")).toBeFocused();
+  await expect(page.getByTestId("setup-secret")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByTestId("setup-address")).toHaveValue(provider.url);
+  await expect(page.getByTestId("setup-secret")).toHaveValue("sk-wrong");
 
   await page.getByTestId("model-id").fill("by-hand");
-  await page.getByTestId("model-name").fill("demo");
-  await page.getByTestId("test-model").click();
-  await expect(page.getByTestId("model-test")).toHaveAttribute("data-ok", "false");
-  await expect(page.getByTestId("model-test")).toContainText("rejected the API key");
+  await page.getByTestId("setup-name").fill("demo");
+  await page.getByTestId("test-setup").click();
+  await expect(page.getByTestId("test-result")).toHaveAttribute("data-ok", "false");
+  await expect(page.getByTestId("test-result")).toContainText("rejected the API key");
 
-  await page.getByTestId("model-key").fill(KEY);
-  await expect(page.getByTestId("model-test"), "it was about the other key").toHaveCount(0);
+  await page.getByTestId("setup-secret").fill(KEY);
+  await expect(page.getByTestId("test-result"), "it was about the other key").toHaveCount(0);
   // The server does not respond.
   await page.route("**/api/admin/models/discover", () => {});
   await page.getByTestId("find-models").click();
@@ -143,11 +144,11 @@ test("a wrong key is reported at its field, a wait can be cancelled, and nothing
   await expect(dialog).not.toContainText("Finding models…");
   await page.unroute("**/api/admin/models/discover");
 
-  await page.getByTestId("save-model").click();
-  await expect(page.getByTestId("model-name-problem"), "the demo model has this name").toBeVisible();
-  await expect(page.getByTestId("model-name")).toBeFocused();
+  await page.getByTestId("save-setup").click();
+  await expect(page.getByTestId("setup-name-problem"), "the demo model has this name").toBeVisible();
+  await expect(page.getByTestId("setup-name")).toBeFocused();
   await expect(page.getByTestId("model-id")).toHaveValue("by-hand");
-  await page.getByTestId("model-name").fill("Mine");
+  await page.getByTestId("setup-name").fill("Mine");
   await page.keyboard.press("Enter");
   await expect(dialog).toHaveCount(0);
   await expectChosen(page.getByTestId("model"), "Mine");
@@ -157,7 +158,7 @@ test("a wrong key is reported at its field, a wait can be cancelled, and nothing
     await page.getByTestId("palette-field").fill("connect a model");
     await page.keyboard.press("Enter");
     await page.getByTestId("provider-compatible").check();
-    await expect(page.getByTestId("model-key")).toHaveValue("");
+    await expect(page.getByTestId("setup-secret")).toHaveValue("");
     await page.keyboard.press("Escape");
     await expect(dialog).toHaveCount(0);
   });
@@ -167,56 +168,56 @@ test("the settings test, change and remove a model, and show those of the settin
   tolerated.push(/status of 412/);
   await add(request, "Large");
   await page.goto("/settings");
-  const row = (name: string) => page.getByTestId("configured-model").filter({ hasText: name });
+  const row = (name: string) => page.getByTestId("section-models").getByTestId("entry").filter({ hasText: name });
   await expect(row("demo")).toContainText("in the settings file");
-  await expect(row("demo").getByTestId("edit-model")).toHaveCount(0);
-  await expect(row("demo").getByTestId("remove-model")).toHaveCount(0);
+  await expect(row("demo").getByTestId("edit-entry")).toHaveCount(0);
+  await expect(row("demo").getByTestId("remove-entry")).toHaveCount(0);
   await expect(page.getByTestId("section-models")).toContainText("edit the file or the environment variables");
   await expect(row("Large")).toContainText("added here");
   await expect(row("Large").locator(".setting-badge")).toHaveText("Default");
 
   await test.step("test", async () => {
     for (const words of ["Here I am.", "Red."]) provider.answer([words]);
-    await row("Large").getByTestId("test-model").click();
-    await expect(row("Large").getByTestId("model-test")).toContainText("Here I am.");
+    await row("Large").getByTestId("test-entry").click();
+    await expect(row("Large").getByTestId("test-result")).toContainText("Here I am.");
   });
 
-  const dialog = page.getByTestId("model-dialog");
+  const dialog = page.getByTestId("setup-dialog");
   await test.step("change, while another admin changes it, too", async () => {
-    await row("Large").getByTestId("edit-model").click();
+    await row("Large").getByTestId("edit-entry").click();
     await expect(dialog.getByRole("heading", { name: "Edit Large" })).toBeVisible();
-    await expect(page.getByTestId("model-key")).toHaveValue("");
-    await expect(page.getByTestId("model-name"), "the name stays").toHaveCount(0);
-    await page.getByTestId("model-further").locator("summary").click();
+    await expect(page.getByTestId("setup-secret")).toHaveValue("");
+    await expect(page.getByTestId("setup-name"), "the name stays").toHaveCount(0);
+    await page.getByTestId("setup-further").locator("summary").click();
     await page.getByTestId("model-max-tokens").fill("many");
-    await page.getByTestId("save-model").click();
+    await page.getByTestId("save-setup").click();
     await expect(page.getByTestId("model-max-tokens")).toBeFocused();
     await expect(page.getByTestId("model-max-tokens-problem")).toHaveText("Enter a whole number, such as 128000.");
     await page.getByTestId("model-max-tokens").fill("2,000");
     expect((await request.patch("/api/admin/models/Large", { data: { temperature: 0.5 } })).status()).toBe(200);
-    await page.getByTestId("save-model").click();
-    const problem = page.getByTestId("model-problem");
-    await expect(problem).toContainText("Another admin changed this model.");
+    await page.getByTestId("save-setup").click();
+    const problem = page.getByTestId("setup-problem");
+    await expect(problem).toContainText("Another admin changed these settings.");
     await expect(problem).toBeFocused();
     await expect(page.getByTestId("model-max-tokens")).toHaveValue("2,000");
     await expect(page.getByTestId("model-temperature")).toHaveValue("0.5");
-    await page.getByTestId("save-model").click();
+    await page.getByTestId("save-setup").click();
     await expect(dialog).toHaveCount(0);
-    await expect(page.getByTestId("model-status")).toHaveText("Large is saved.");
-    await expect(row("Large").getByTestId("edit-model")).toBeFocused();
+    await expect(page.getByTestId("setup-status")).toHaveText("Large is saved.");
+    await expect(row("Large").getByTestId("edit-entry")).toBeFocused();
     const stored = await (await request.get("/api/admin/models/Large")).json();
     expect([stored.max_tokens, stored.temperature, stored.has_key]).toEqual([2000, 0.5, true]);
   });
 
   await test.step("remove", async () => {
-    await row("Large").getByTestId("remove-model").click();
+    await row("Large").getByTestId("remove-entry").click();
     await expect(page.getByTestId("cancel-removal")).toBeFocused();
     await page.keyboard.press("Enter");
-    await expect(row("Large").getByTestId("remove-model")).toBeFocused();
-    await row("Large").getByTestId("remove-model").click();
+    await expect(row("Large").getByTestId("remove-entry")).toBeFocused();
+    await row("Large").getByTestId("remove-entry").click();
     await page.getByTestId("confirm-removal").click();
     await expect(row("Large")).toHaveCount(0);
-    await expect(page.getByTestId("model-status")).toHaveText("Large is removed.");
+    await expect(page.getByTestId("setup-status")).toHaveText("Large is removed.");
     await expect(page.getByTestId("section-models").getByTestId("connect-model")).toBeFocused();
     expect((await request.get("/api/admin/models/Large")).status()).toBe(404);
   });
@@ -229,7 +230,7 @@ test.describe("in Japanese on a phone", () => {
     await page.goto("/");
     await alive(page);
     await page.getByTestId("connect-model").press("Enter");
-    const dialog = page.getByTestId("model-dialog");
+    const dialog = page.getByTestId("setup-dialog");
     await expect(page.getByTestId("provider-anthropic")).toBeFocused();
     await page.keyboard.press("ArrowUp");
     await expect(page.getByTestId("provider-compatible")).toBeChecked();
@@ -243,33 +244,22 @@ test.describe("in Japanese on a phone", () => {
     await page.keyboard.type("large");
     const option = dialog.getByRole("option", { name: "Large" });
     await expect(option).toBeInViewport({ ratio: 1 });
-    expect(await findings(page, "[data-testid=model-dialog]"), "with the list").toEqual(NOTHING);
+    expect(await findings(page, "[data-testid=setup-dialog]"), "with the list").toEqual(NOTHING);
     await expect(option).toBeVisible();
     await page.keyboard.press("Enter");
-    await expect(page.getByTestId("model-name")).toHaveValue("Large");
-    await page.getByTestId("model-further").locator("summary").press("Enter");
+    await expect(page.getByTestId("setup-name")).toHaveValue("Large");
+    await page.getByTestId("setup-further").locator("summary").press("Enter");
     provider.answer(["準備ができました。"]);
-    await page.getByTestId("test-model").press("Enter");
-    await expect(page.getByTestId("model-test")).toContainText("モデルが応答しました");
-    await expect(page.getByTestId("model-test")).toBeInViewport({ ratio: 1 });
-    expect(await findings(page, "[data-testid=model-dialog]"), "with the result").toEqual(NOTHING);
+    await page.getByTestId("test-setup").press("Enter");
+    await expect(page.getByTestId("test-result")).toContainText("モデルが応答しました");
+    await expect(page.getByTestId("test-result")).toBeInViewport({ ratio: 1 });
+    expect(await findings(page, "[data-testid=setup-dialog]"), "with the result").toEqual(NOTHING);
     await expectNarrow(page, dialog);
-    await page.getByTestId("save-model").press("Enter");
-    await expect(page.getByTestId("model-status")).toHaveText("Largeを接続しました。すぐに選べます。");
+    await page.getByTestId("save-setup").press("Enter");
+    await expect(page.getByTestId("setup-status")).toHaveText("Largeを接続しました。すぐに選べます。");
     await page.goto("/settings");
-    await expect(page.getByTestId("configured-model")).toHaveCount(2);
+    await expect(page.getByTestId("section-models").getByTestId("entry")).toHaveCount(2);
     expect(await findings(page, "[data-testid=section-models]"), "the settings").toEqual(NOTHING);
     await expectNarrow(page, page.getByTestId("section-models"));
   });
 });
-
-/** Asserts that nothing is wider than the window, and that every control is at least 24 pixels wide and high. */
-async function expectNarrow(page: Page, part: Locator): Promise<void> {
-  expect(await part.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
-  const controls = part.locator("button, input, summary, [role=option]");
-  for (const control of await controls.filter({ visible: true }).all()) {
-    const box = (await control.boundingBox())!;
-    expect(Math.min(box.width, box.height), await control.evaluate((element) => element.outerHTML)).toBeGreaterThanOrEqual(24);
-  }
-}

@@ -3,9 +3,9 @@
 
 pub(crate) mod account;
 mod conversations;
+pub(crate) mod entries;
 mod error;
 mod files;
-pub(crate) mod models;
 mod request;
 mod streams;
 mod tools;
@@ -17,9 +17,9 @@ pub(crate) use self::{
         find_conversation, find_usage, list_conversations, list_shares, revoke_share, search, select_message, share,
         update_conversation,
     },
+    entries::list_models,
     error::ApiError,
     files::{file_text, upload_file},
-    models::list_models,
     streams::{EventStream, feed},
     tools::{accept_tool, disable_tools, disabled_tools, list_approvals, list_tools, revoke_approval},
     turns::{continue_turn, decide, explain, find_tool_call, join, playback, regenerate, send_message, stop},

@@ -33,6 +33,7 @@ pub(crate) enum Order {
     Tools,
     Settings,
     ConnectModel,
+    AddToolServer,
     Theme(Theme),
     Language(Language),
     Help,
@@ -88,7 +89,7 @@ pub(crate) struct Situation {
     pub(crate) shown: Shown,
     pub(crate) theme: Theme,
     pub(crate) language: Language,
-    /// The user's role. Only admins can connect models.
+    /// The user's role. Only admins can connect models and add tool servers.
     pub(crate) role: UserRole,
 }
 
@@ -109,7 +110,9 @@ pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
     orders.push(Order::Search);
     orders.extend(has_conversations.then_some(Order::Select));
     orders.extend((shown == Shown::Chat).then_some(Order::Tools));
-    orders.extend((role == UserRole::Admin).then_some(Order::ConnectModel));
+    if role == UserRole::Admin {
+        orders.extend([Order::ConnectModel, Order::AddToolServer]);
+    }
     orders.extend([Order::OpenArchive, Order::ToggleSidebar]);
     orders.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(Order::Theme));
     orders.extend(Language::ALL.into_iter().filter(|other| *other != language).map(Order::Language));
@@ -202,6 +205,7 @@ fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use tallybook_protocol::UserRole;
     use uuid::Uuid;
 
     use super::{Action, Choice, Hit, Open, Order, Situation, hits, orders};
@@ -266,6 +270,10 @@ mod tests {
             matches!(order, Stop | CopyAnswer | Rename(_) | Pin(..) | Archive(..) | Export(..) | Delete(_) | Select)
         }));
         assert!(has(&empty, |order| *order == Order::NewChat));
+        for (role, is_offered) in [(UserRole::Admin, true), (UserRole::User, false)] {
+            let offered = orders(&Situation { role, ..Situation::default() });
+            assert_eq!(offered.contains(&Order::AddToolServer), is_offered);
+        }
         let uuid = Uuid::nil();
         let open = Some(Open { uuid, pinned: true, archived: false });
         let busy = orders(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });

@@ -44,8 +44,10 @@ mod model_setup;
 mod plan;
 mod playback;
 mod settings;
+mod setup;
 mod shared;
 mod sharing;
+mod tool_server_setup;
 mod tools;
 
 texts! {
@@ -142,6 +144,7 @@ texts! {
     available_tools: "Available tools:", "使えるツール:";
     demo_model: "You are using the demo model, which only does arithmetic.", "計算だけができるデモモデルを使用中です。";
     connect_model: "Connect a model", "モデルを接続する";
+    add_tool_server: "Add a tool server", "ツールサーバーを追加する";
     ask_admin_for_model: "Ask an admin to connect another model.", "ほかのモデルを使うには、管理者に接続を依頼してください。";
 
     // The conversation.
@@ -409,6 +412,8 @@ mod tests {
                 language.all_texts(),
                 language.playback_texts(),
                 language.setting_texts(),
+                language.setup_texts(),
+                language.tool_server_setup_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
                 language.look_texts(),

@@ -79,12 +79,15 @@ impl Tools {
     pub(crate) fn load_once(self) {
         let was_asked = self.was_asked.try_update_value(|asked| std::mem::replace(asked, true));
         if was_asked == Some(false) && self.list.with_untracked(Option::is_none) {
-            spawn_local(async move {
-                // Without the list, a tool's name says which server it is from.
-                if let Ok(list) = api::list_tools().await {
-                    self.list.try_set(Some(list));
-                }
-            });
+            // Without the list, a tool's name says which server it is from.
+            spawn_local(self.reload());
+        }
+    }
+
+    /// Loads the list of tools again. If that fails, the page keeps the list that it has.
+    pub(crate) async fn reload(self) {
+        if let Ok(list) = api::list_tools().await {
+            self.list.try_set(Some(list));
         }
     }
 

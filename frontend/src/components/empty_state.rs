@@ -11,11 +11,11 @@ use crate::{
         typing::begin_to_write_after_press,
     },
     language::use_language,
-    model_setup::Connecting,
     models::Models,
     offer::{Example, Offer},
     reactive::memo,
     session::Session,
+    setup::{Connecting, Kind},
 };
 
 /// A greeting, example questions, and the available tools.
@@ -79,7 +79,7 @@ fn demo_notice() -> AnyView {
                 data-testid="connect-model"
                 aria-haspopup="dialog"
                 disabled=!browser::IS_HERE
-                on:click=move |_| connecting.open()
+                on:click=move |_| connecting.open(Kind::Model)
             >
                 {text.connect_model()}
             </button>

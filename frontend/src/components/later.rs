@@ -28,7 +28,6 @@ use crate::{
         find_bar::FindBar,
         help::{Help, HelpSheet},
         messages::Messages,
-        model_dialog::ModelDialog,
         palette::Palette,
         palette_options::PaletteOptions,
         playback_sheet::PlaybackSheet,
@@ -36,6 +35,7 @@ use crate::{
         search_results::SearchResults,
         selection_bar::SelectionBar,
         settings::{AccountNotice, SettingsPage},
+        setup_dialog::SetupDialog,
         share_sheet::{ShareSheet, Sharing},
         shown::Played,
         title_field::TitleField,
@@ -46,11 +46,11 @@ use crate::{
     conversation_list::ConversationList,
     goal::Goal,
     in_turn::in_place,
-    model_setup::{Connecting, Opened},
     palette::Action,
     reactive::effect,
     reading,
     session::Session,
+    setup::{Connecting, Opened},
     start::{Content, Sent},
 };
 
@@ -68,13 +68,13 @@ pub(crate) enum Other {
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
-    ModelDialog { opened: Opened, connecting: Connecting },
     PaletteOptions { palette: Palette, list: ConversationList, run: Callback<Action> },
     Playback { conversation: Uuid, message: MessageId, played: Played },
     Queue(Session),
     SearchResults { list: ConversationList, go: Callback<Goal> },
     SelectionBar(ConversationList),
     Settings(HelpSheet),
+    SetupDialog { opened: Opened, connecting: Connecting },
     Share { conversation: Uuid, sharing: Sharing },
     TitleField { title: String, done: Callback<Option<String>> },
     Tools(tools_panel::Panel),
@@ -104,9 +104,6 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
         Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
-        Other::ModelDialog { opened, connecting } => {
-            view! { <ModelDialog stored=serde_json::from_str(&opened).ok() connecting /> }.into_any()
-        }
         Other::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
         Other::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()
@@ -115,6 +112,7 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
         Other::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
         Other::Settings(sheet) => view! { <SettingsPage sheet /> }.into_any(),
+        Other::SetupDialog { opened, connecting } => view! { <SetupDialog opened connecting /> }.into_any(),
         Other::Share { conversation, sharing } => view! { <ShareSheet conversation sharing /> }.into_any(),
         Other::Tools(panel) => tools_panel::content(panel),
         Other::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),

@@ -59,6 +59,8 @@ pub(crate) struct Listbox {
     pub(crate) chosen: Signal<String>,
     /// The text of the button.
     pub(crate) shown: Signal<String>,
+    /// IDs of the elements that describe the button.
+    pub(crate) described_by: Signal<String>,
     pub(crate) is_invalid: Signal<bool>,
     pub(crate) is_disabled: Signal<bool>,
     pub(crate) choose: Callback<String>,
@@ -88,6 +90,7 @@ impl Listbox {
             choices: Arc::new(move || all.to_vec()),
             chosen,
             shown,
+            described_by: String::new().into(),
             is_invalid: false.into(),
             is_disabled: false.into(),
             choose,
@@ -96,7 +99,8 @@ impl Listbox {
 
     /// Renders the button, and the list while it is open.
     pub(crate) fn view(self) -> AnyView {
-        let Self { id, name, class, label, choices, chosen, shown, is_invalid, is_disabled, choose } = self;
+        let Self { id, name, class, label, choices, chosen, shown, described_by, is_invalid, is_disabled, choose } =
+            self;
         let list_id = format!("{id}-list");
         let option_id = {
             let list_id = list_id.clone();
@@ -145,6 +149,7 @@ impl Listbox {
                     aria-expanded=move || is_open.get().to_string()
                     aria-controls=list_id.clone()
                     aria-activedescendant=move || is_open.get().then(|| active_id(active.get()))
+                    aria-describedby=move || Some(described_by.get()).filter(|ids| !ids.is_empty())
                     aria-invalid=move || is_invalid.get().then_some("true")
                     popovertarget=list_id.clone()
                     disabled=move || !browser::IS_HERE || is_disabled.get()

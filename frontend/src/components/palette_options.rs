@@ -160,7 +160,7 @@ fn icon_of(action: Action) -> Icon {
         Action::Order(Order::ToggleSidebar) => Icon::Panel,
         Action::Order(Order::Tools) => Icon::Sliders,
         Action::Order(Order::Settings) => Icon::Gear,
-        Action::Order(Order::ConnectModel) => Icon::Link,
+        Action::Order(Order::ConnectModel | Order::AddToolServer) => Icon::Link,
         Action::Order(Order::Select) => Icon::Check,
         Action::Order(Order::Search | Order::Theme(_) | Order::Language(_) | Order::Help) => Icon::Command,
     }
@@ -190,6 +190,7 @@ impl Language {
             Order::Language(language) => format!("{}: {}", self.language_label(), language.name()),
             Order::Settings => self.settings().to_owned(),
             Order::ConnectModel => self.connect_model().to_owned(),
+            Order::AddToolServer => self.add_tool_server().to_owned(),
             Order::Tools => self.tools_choose().to_owned(),
             Order::Help => self.help_title().to_owned(),
         }

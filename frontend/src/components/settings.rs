@@ -4,9 +4,9 @@
 mod appearance;
 mod approvals;
 mod browser_name;
-mod connected_models;
 mod data;
 mod deed;
+mod entries;
 mod identities;
 mod instructions;
 mod keys;
@@ -32,6 +32,7 @@ use crate::{
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,
+    setup::Kind,
 };
 
 /// The settings, section by section.
@@ -92,7 +93,8 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
-        {(role == UserRole::Admin).then(|| connected_models::section_view(text))}
+        {(role == UserRole::Admin).then(|| entries::section_view(Kind::Model, text))}
+        {(role == UserRole::Admin).then(|| entries::section_view(Kind::ToolServer, text))}
         {(role == UserRole::Admin).then(|| looks::server_section(text))}
         {instructions::section_view(me, text)}
         {usage::limits_section(limits, &budgets, text)}

@@ -5,7 +5,14 @@ use leptos::prelude::*;
 use tallybook_protocol::{ChangedTool, LeftOutTool, ToolInfo, ToolServerInfo};
 use uuid::Uuid;
 
-use crate::{components::load_button::LoadButton, language::Language, reactive::memo, session::Loading, tools::Tools};
+use crate::{
+    components::load_button::LoadButton,
+    language::Language,
+    reactive::memo,
+    session::Loading,
+    setup::{Connecting, Kind},
+    tools::Tools,
+};
 
 /// Number of tools from which the panel has a search field.
 const FEW: usize = 20;
@@ -60,8 +67,28 @@ pub(crate) fn content(panel: Panel) -> AnyView {
             />
         })}
         {servers}
+        {add_button(text)}
     }
     .into_any()
+}
+
+/// The button with which an admin adds a tool server.
+fn add_button(text: Language) -> Option<AnyView> {
+    let connecting = use_context::<Connecting>().filter(|connecting| connecting.is_allowed)?;
+    Some(
+        view! {
+            <button
+                type="button"
+                class="button"
+                data-testid="add-tool-server"
+                aria-haspopup="dialog"
+                on:click=move |_| connecting.open(Kind::ToolServer)
+            >
+                {text.add_tool_server()}
+            </button>
+        }
+        .into_any(),
+    )
 }
 
 fn search_field(query: RwSignal<String>, text: Language) -> AnyView {
@@ -86,7 +113,7 @@ fn server_view(panel: Panel, server: Option<ToolServerInfo>, own: Vec<ToolInfo>)
     let names: Vec<String> = own.iter().map(|tool| tool.name.clone()).collect();
     let switch = (!names.is_empty()).then(|| switch_view(panel, names, text.all_tools_of(&title), "server-switch"));
     let status = server.as_ref().map(|server| {
-        let words = text.server_status(server);
+        let words = text.server_status(&server.status);
         view! { <span class="server-status" data-status=server.status.clone() data-testid="server-status">{words}</span> }
     });
     let rows = own.into_iter().map(|tool| tool_row(panel, tool)).collect_view();

@@ -30,7 +30,6 @@ use crate::{
     in_turn::{around, in_turn},
     keys::Command,
     language::use_language,
-    model_setup::Connecting,
     models::Models,
     offer::Offer,
     outbox::Outbox,
@@ -41,6 +40,7 @@ use crate::{
     palette::Action,
     reactive::{effect, memo},
     session::{InitialConversation, Place, Session, SessionCallbacks},
+    setup::Connecting,
     start::{Content, Sent, Start},
     text::page_title,
     tools::Tools,
@@ -275,7 +275,7 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
     .into_any()
 }
 
-/// Renders the notes about recent actions, with their Undo buttons, and the dialog that connects a model.
+/// Renders the notes about recent actions, with their Undo buttons, and the dialog that adds a model or tool server.
 fn notes(list: ConversationList, connecting: Connecting) -> AnyView {
     let has_batches = memo(move |_| !list.batches().is_empty());
     view! {
@@ -284,8 +284,8 @@ fn notes(list: ConversationList, connecting: Connecting) -> AnyView {
             <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
             {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
         </div>
-        <p class="visually-hidden" role="status" data-testid="model-status">{move || connecting.outcome.get()}</p>
-        {later(move || connecting.opened.get().map(|opened| Other::ModelDialog { opened, connecting }))}
+        <p class="visually-hidden" role="status" data-testid="setup-status">{move || connecting.outcome.get()}</p>
+        {later(move || connecting.opened.get().map(|opened| Other::SetupDialog { opened, connecting }))}
     }
     .into_any()
 }

@@ -15,9 +15,9 @@ use crate::{
         typing::begin_to_write_after_press,
     },
     conversation_list::ConversationList,
-    model_setup::Connecting,
     palette::{Action, Open, Order, Shown, Situation},
     session::{Phase, Session},
+    setup::{Connecting, Kind},
     transcript::Transcript,
 };
 
@@ -109,7 +109,8 @@ impl Orders {
             Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
             Order::Tools => browser::press(tools_button::BUTTON_ID),
             Order::Settings => self.navigation.go(Address::Settings),
-            Order::ConnectModel => self.connecting.open(),
+            Order::ConnectModel => self.connecting.open(Kind::Model),
+            Order::AddToolServer => self.connecting.open(Kind::ToolServer),
             Order::Theme(theme) => choose_theme(theme),
             Order::Language(language) => choose_language(language),
             Order::Help => help::toggle(self.sheet),

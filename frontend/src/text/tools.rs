@@ -1,6 +1,6 @@
 //! Texts about tools, reasoning, approval of tool calls, and progress of tool calls.
 
-use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, ToolServerInfo, Verdict};
+use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, Verdict};
 
 use crate::{
     language::Language,
@@ -187,8 +187,8 @@ impl Language {
     }
 
     /// Returns the label of a tool server's status.
-    pub(crate) fn server_status(self, server: &ToolServerInfo) -> &'static str {
-        match server.status.as_str() {
+    pub(crate) fn server_status(self, status: &str) -> &'static str {
+        match status {
             "connected" => self.server_connected(),
             "connecting" => self.server_connecting(),
             _ => self.server_failed(),

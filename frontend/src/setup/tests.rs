@@ -1,11 +1,13 @@
-//! Tests of the setup of a model, one input at a time.
+//! Tests of the setup of a model, one input at a time. `tool_servers` has those of a tool server.
 
-use serde_json::json;
+mod tool_servers;
+
+use serde_json::{Value, json};
 use tallybook_protocol::{
     ConfiguredModel, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin, ToolOffer,
 };
 
-use super::{Effect, Fault, Field, Input, Provider, Reason, Setup, Work};
+use super::{Effect, Fault, Field, Input, Kind, Provider, Reason, Setup, TestResult, Work};
 use crate::api::ApiError;
 
 fn refused(status: u16, code: &str) -> ApiError {
@@ -38,9 +40,9 @@ fn focuses(setup: &mut Setup, input: Input, field: Option<Field>) {
 
 /// A setup with a provider and its key.
 fn with_key(provider: Provider) -> Setup {
-    let mut setup = Setup::new(None);
+    let mut setup = Setup::new(Kind::Model, None);
     setup.take(Input::Choose(provider));
-    write(&mut setup, Field::Key, " sk-1 ");
+    write(&mut setup, Field::Secret, " sk-1 ");
     setup
 }
 
@@ -99,6 +101,10 @@ fn stored() -> ConfiguredModel {
     }
 }
 
+fn edited() -> Setup {
+    Setup::new(Kind::Model, Some(stored().into()))
+}
+
 const PREFILLED: [Field; 5] = [Field::Name, Field::ContextTokens, Field::Vision, Field::InputPrice, Field::OutputPrice];
 
 #[test]
@@ -115,7 +121,7 @@ fn the_provider_is_asked_with_its_address_and_the_trimmed_key() {
         assert_eq!((asked.provider.as_str(), asked.base_url.as_deref()), (setting, address));
         assert_eq!(asked.api_key.as_deref(), Some("sk-1"));
     }
-    let mut setup = Setup::new(None);
+    let mut setup = Setup::new(Kind::Model, None);
     setup.take(Input::Choose(Provider::Ollama));
     let effects = setup.take(Input::Find);
     let [Effect::Find(_, asked)] = effects.as_slice() else { panic!("no request") };
@@ -124,14 +130,14 @@ fn the_provider_is_asked_with_its_address_and_the_trimmed_key() {
 
 #[test]
 fn a_missing_key_or_address_is_reported_at_its_field() {
-    let mut setup = Setup::new(None);
+    let mut setup = Setup::new(Kind::Model, None);
     setup.take(Input::Choose(Provider::Anthropic));
-    focuses(&mut setup, Input::Find, Some(Field::Key));
-    assert_eq!(problem(&setup), Some((Some(Field::Key), Reason::Field(Fault::Missing))));
-    write(&mut setup, Field::Key, "k");
+    focuses(&mut setup, Input::Find, Some(Field::Secret));
+    assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::Missing))));
+    write(&mut setup, Field::Secret, "k");
     assert_eq!(problem(&setup), None, "writing takes the message back");
     setup.take(Input::Choose(Provider::Compatible));
-    assert_eq!(setup.form().text(Field::Key), "", "a key is never sent to another provider");
+    assert_eq!(setup.form().text(Field::Secret), "", "a key is never sent to another provider");
     focuses(&mut setup, Input::Find, Some(Field::Address));
     write(&mut setup, Field::Address, "localhost:8000");
     focuses(&mut setup, Input::Find, Some(Field::Address));
@@ -147,15 +153,16 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
     let ticket = begin_finding(&mut setup);
     assert_eq!(setup.work(), Some(Work::Finding));
     let error = refused(502, "model-unreachable");
-    focuses(&mut setup, Input::Found(ticket, Err(error.clone())), Some(Field::Key));
-    assert_eq!(problem(&setup), Some((Some(Field::Key), Reason::Request(error))));
-    assert_eq!(texts(&setup, &[Field::Key, Field::Name]), [" sk-1 ", "Mine"]);
+    focuses(&mut setup, Input::Found(ticket, Err(error.clone())), Some(Field::Secret));
+    assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Request(error))));
+    assert_eq!(texts(&setup, &[Field::Secret, Field::Name]), [" sk-1 ", "Mine"]);
     assert_eq!(setup.work(), None);
     let ticket = begin_finding(&mut setup);
     focuses(&mut setup, Input::Found(ticket, Err(ApiError::Unreachable)), None);
     let mut setup = with_key(Provider::Compatible);
     write(&mut setup, Field::Address, "http://127.0.0.1:8000/v1");
-    for (reason, field) in [("The server rejected the API key.", Field::Key), ("It cannot be reached.", Field::Address)]
+    for (reason, field) in
+        [("The server rejected the API key.", Field::Secret), ("It cannot be reached.", Field::Address)]
     {
         let ticket = begin_finding(&mut setup);
         let error = ApiError::Refused { status: 502, code: "model-unreachable".to_owned(), detail: reason.to_owned() };
@@ -188,7 +195,7 @@ fn late_and_cancelled_responses_are_ignored() {
     assert!(setup.take(Input::Cancel).is_empty(), "there is nothing to cancel");
     let second = begin_finding(&mut setup);
     assert!(setup.take(Input::Find).is_empty(), "one request at a time");
-    let other_key = setup.take(Input::Write(Field::Key, "other".to_owned()));
+    let other_key = setup.take(Input::Write(Field::Secret, "other".to_owned()));
     assert!(other_key == [Effect::Abort], "the list would be that of the previous key");
     assert!(setup.take(Input::Found(second, Ok(offer()))).is_empty());
 }
@@ -199,8 +206,14 @@ fn a_test_counts_until_the_settings_change() {
     write(&mut setup, Field::Model, "gpt");
     write(&mut setup, Field::Name, "GPT");
     let ticket = begin_testing(&mut setup);
-    let passed =
-        ModelTest { ok: true, text: "Hello".to_owned(), ms: 900, error: None, tools: ToolOffer::Native, vision: false };
+    let passed = TestResult::Model(ModelTest {
+        ok: true,
+        text: "Hello".to_owned(),
+        ms: 900,
+        error: None,
+        tools: ToolOffer::Native,
+        vision: false,
+    });
     assert!(setup.take(Input::Tested(ticket, Ok(passed.clone()))) == [Effect::ShowTest]);
     write(&mut setup, Field::Name, "Other");
     assert_eq!(setup.test(), Some(&passed));
@@ -232,7 +245,7 @@ fn numbers_are_checked_before_they_are_sent() {
     let effects = setup.take(Input::Save);
     let [Effect::Add(_, sent)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(
-        serde_json::to_value(&**sent).unwrap(),
+        Value::Object(sent.clone()),
         json!({"name": "GPT", "provider": "openai", "model": "gpt", "max_tokens": 4096, "vision": false,
             "input_price": 0.5, "output_price": 2.0, "api_key": "sk-1"})
     );
@@ -257,44 +270,44 @@ fn a_taken_name_is_reported_at_the_name_and_others_above_the_fields() {
         assert_eq!(problem(&setup), Some((field, Reason::Request(error))));
     }
     let ticket = begin_adding(&mut setup);
-    assert!(setup.take(Input::Saved(ticket, Ok(stored()))) == [Effect::Done("Large".to_owned())]);
+    assert!(setup.take(Input::Saved(ticket, Ok(stored().into()))) == [Effect::Done("Large".to_owned())]);
     assert!(setup.take(Input::Save).is_empty(), "it is stored only once");
 }
 
 #[test]
 fn a_change_sends_only_what_differs() {
-    let mut setup = Setup::new(Some(stored()));
+    let mut setup = edited();
     assert!(setup.take(Input::Save) == [Effect::Done("Large".to_owned())], "nothing has changed");
-    let mut setup = Setup::new(Some(stored()));
+    let mut setup = edited();
     write(&mut setup, Field::MaxTokens, "");
     write(&mut setup, Field::Vision, "yes");
     let effects = setup.take(Input::Save);
     let [Effect::Update(_, name, Some(3), changes)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(name, "Large");
-    assert_eq!(serde_json::to_value(changes).unwrap(), json!({"max_tokens": null, "vision": true}));
-    let mut setup = Setup::new(Some(stored()));
-    write(&mut setup, Field::Key, "new");
+    assert_eq!(Value::Object(changes.clone()), json!({"max_tokens": null, "vision": true}));
+    let mut setup = edited();
+    write(&mut setup, Field::Secret, "new");
     let effects = setup.take(Input::Save);
     let [Effect::Update(.., changes)] = effects.as_slice() else { panic!("no request") };
-    assert_eq!(serde_json::to_value(changes).unwrap(), json!({"api_key": "new"}));
+    assert_eq!(Value::Object(changes.clone()), json!({"api_key": "new"}));
 }
 
 #[test]
 fn a_stored_key_is_used_only_by_the_stored_model() {
-    let mut setup = Setup::new(Some(stored()));
+    let mut setup = edited();
     assert!(matches!(setup.take(Input::Test).as_slice(), [Effect::TestStored(_, name)] if name == "Large"));
     setup.take(Input::Cancel);
-    focuses(&mut setup, Input::Find, Some(Field::Key));
-    assert_eq!(problem(&setup), Some((Some(Field::Key), Reason::Field(Fault::KeyAgain))));
+    focuses(&mut setup, Input::Find, Some(Field::Secret));
+    assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::SecretAgain))));
     write(&mut setup, Field::Model, "larger");
-    focuses(&mut setup, Input::Test, Some(Field::Key));
-    write(&mut setup, Field::Key, "again");
+    focuses(&mut setup, Input::Test, Some(Field::Secret));
+    write(&mut setup, Field::Secret, "again");
     begin_testing(&mut setup);
 }
 
 #[test]
 fn a_change_by_another_admin_is_loaded_and_own_changes_stay() {
-    let mut setup = Setup::new(Some(stored()));
+    let mut setup = edited();
     write(&mut setup, Field::MaxTokens, "100");
     let effects = setup.take(Input::Save);
     let [Effect::Update(ticket, ..)] = effects.as_slice() else { panic!("no request") };
@@ -305,12 +318,12 @@ fn a_change_by_another_admin_is_loaded_and_own_changes_stay() {
     theirs.version = Some(4);
     theirs.fields.model = Some("larger".to_owned());
     theirs.fields.max_tokens = Some(1);
-    focuses(&mut setup, Input::Loaded(*ticket, Ok(theirs)), None);
+    focuses(&mut setup, Input::Loaded(*ticket, Ok(theirs.into())), None);
     assert_eq!(problem(&setup), Some((None, Reason::Changed)));
     assert_eq!(texts(&setup, &[Field::Model, Field::MaxTokens]), ["larger", "100"]);
     let effects = setup.take(Input::Save);
     let [Effect::Update(_, _, Some(4), changes)] = effects.as_slice() else { panic!("no request") };
-    assert_eq!(serde_json::to_value(changes).unwrap(), json!({"max_tokens": 100}));
+    assert_eq!(Value::Object(changes.clone()), json!({"max_tokens": 100}));
 }
 
 #[test]
@@ -327,7 +340,7 @@ fn stored_settings_are_those_of_the_provider_that_was_chosen() {
         let mut model = stored();
         model.fields.provider = provider.to_owned();
         model.fields.base_url = address.map(str::to_owned);
-        let setup = Setup::new(Some(model));
+        let setup = Setup::new(Kind::Model, Some(model.into()));
         assert_eq!(setup.form().provider(), shown, "{provider}");
     }
 }

@@ -1,20 +1,25 @@
 //! Runs the dialog in the browser: requests, the focus, and the signal with the state.
 
+use std::time::Duration;
+
 use futures_util::future::AbortHandle;
 use leptos::{html, prelude::*, task::spawn_local};
-use tallybook_protocol::ConfiguredModel;
 
-use super::{Connecting, Effect, Field, Input, Setup};
+use super::{Connecting, Effect, Entry, Field, Input, Kind, Setup};
 use crate::{
-    api::models as api, browser, components::typing::focus_composer, in_turn::in_next_frame, language::Language,
-    models::Models, task::spawn,
+    api::entries as api, browser, components::typing::focus_composer, in_turn::in_next_frame, language::Language,
+    models::Models, task::spawn, tools::Tools,
 };
 
 /// ID of the message about a problem that concerns no single field.
-pub(crate) const PROBLEM_ID: &str = "model-problem";
+pub(crate) const PROBLEM_ID: &str = "setup-problem";
 
 /// ID of the element with the result of a test.
-pub(crate) const OUTCOME_ID: &str = "model-outcome";
+pub(crate) const OUTCOME_ID: &str = "setup-outcome";
+
+/// Interval between requests for the state of a tool server that is connecting, and their maximum number.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_POLLS: u32 = 40;
 
 /// The dialog on the page. Its signals belong to the component that created it, and its request ends with that
 /// component.
@@ -22,20 +27,25 @@ pub(crate) const OUTCOME_ID: &str = "model-outcome";
 pub(crate) struct Dialog {
     pub(crate) setup: RwSignal<Setup>,
     pub(crate) element: NodeRef<html::Dialog>,
+    /// The kind of the entry.
+    pub(crate) kind: Kind,
     connecting: Connecting,
     models: Models,
+    tools: Tools,
     task: StoredValue<Option<AbortHandle>>,
     text: Language,
 }
 
 impl Dialog {
-    /// Creates the dialog for a new model, or for a stored one.
-    pub(crate) fn new(stored: Option<ConfiguredModel>, connecting: Connecting, text: Language) -> Self {
+    /// Creates the dialog for a new entry, or for a stored one.
+    pub(crate) fn new(kind: Kind, stored: Option<Entry>, connecting: Connecting, text: Language) -> Self {
         let dialog = Self {
-            setup: RwSignal::new(Setup::new(stored)),
+            setup: RwSignal::new(Setup::new(kind, stored)),
             element: NodeRef::new(),
+            kind,
             connecting,
             models: expect_context(),
+            tools: expect_context(),
             task: StoredValue::new(None),
             text,
         };
@@ -57,22 +67,23 @@ impl Dialog {
     }
 
     fn carry_out(self, effect: Effect) {
+        let kind = self.kind;
         match effect {
             Effect::Find(ticket, provider) => {
                 self.request(async move { Input::Found(ticket, api::discover(&provider).await) });
             }
-            Effect::Test(ticket, model) => {
-                self.request(async move { Input::Tested(ticket, api::test_new(&model).await) });
+            Effect::Test(ticket, new) => {
+                self.request(async move { Input::Tested(ticket, api::test_new(kind, &new).await) });
             }
             Effect::TestStored(ticket, name) => {
-                self.request(async move { Input::Tested(ticket, api::test(&name).await) });
+                self.request(async move { Input::Tested(ticket, api::test(kind, &name).await) });
             }
-            Effect::Add(ticket, model) => self.request(async move { Input::Saved(ticket, api::add(&model).await) }),
+            Effect::Add(ticket, new) => self.request(async move { Input::Saved(ticket, api::add(kind, &new).await) }),
             Effect::Update(ticket, name, version, changes) => {
-                self.request(async move { Input::Saved(ticket, api::update(&name, version, &changes).await) });
+                self.request(async move { Input::Saved(ticket, api::update(kind, &name, version, &changes).await) });
             }
             Effect::Load(ticket, name) => {
-                self.request(async move { Input::Loaded(ticket, api::find_configured(&name).await) });
+                self.request(async move { Input::Loaded(ticket, api::find(kind, &name).await) });
             }
             Effect::Abort => self.abort(),
             Effect::Focus(field) => in_next_frame(move || {
@@ -94,20 +105,38 @@ impl Dialog {
         }
     }
 
-    /// Closes the dialog, and updates the page's models.
+    /// Closes the dialog, and updates the page's models or tools.
     fn done(self, name: String) {
         let is_new = self.setup.with_untracked(|setup| setup.stored().is_none());
-        let words = if is_new { self.text.model_connected(&name) } else { self.text.model_saved(&name) };
-        let Self { connecting, models, .. } = self;
+        let Self { kind, connecting, models, tools, text, .. } = self;
+        let words = if is_new { text.entry_added(kind, &name) } else { text.entry_saved(&name) };
         if let Some(element) = self.element.get_untracked() {
             element.close();
         }
         // The component is gone by then.
         spawn_local(async move {
-            models.reload().await;
-            connecting.report(name, words);
+            if kind == Kind::Model {
+                models.reload().await;
+            }
+            connecting.report(kind, name.clone(), words);
             // The button that opened the dialog may be gone, too.
             focus_composer();
+            if kind == Kind::ToolServer {
+                wait_until_connected(&name).await;
+                tools.reload().await;
+                // The list in the settings then shows the new state.
+                connecting.changed.set(Some((kind, name)));
+            }
         });
+    }
+}
+
+/// Waits until a tool server is connected or has failed, or for 20 seconds.
+async fn wait_until_connected(name: &str) {
+    for _ in 0..MAX_POLLS {
+        match api::find(Kind::ToolServer, name).await {
+            Ok(server) if server.status.as_deref() == Some("connecting") => browser::sleep(POLL_INTERVAL).await,
+            _ => return,
+        }
     }
 }

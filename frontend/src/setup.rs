@@ -1,34 +1,41 @@
-//! The setup of a model by an admin: provider, key, choice of the model, test, and storage. [`Setup::take`] makes all
-//! decisions without a browser, so it is tested natively. `form` has the fields, `shell` carries out effects, and
-//! `components::model_dialog` renders it.
+//! The setup of a model or tool server by an admin: connection, choice of the model, test, and storage. [`Setup::take`]
+//! makes all decisions without a browser, so it is tested natively. `form` has the texts of the fields, `shell` carries out effects,
+//! and `components::setup_dialog` renders it.
 
+mod entry;
+mod fields;
 mod form;
+mod model;
 mod opened;
 mod shell;
+mod tool_server;
 
 use serde_json::{Map, Value};
-use tallybook_protocol::{
-    ConfiguredModel, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, NewModel,
-};
+use tallybook_protocol::{DiscoverModels, DiscoveredModel, DiscoveredModels};
 
 pub(crate) use self::{
-    form::{Fault, Field, Form, MAX_NAME_CHARS, Provider},
+    entry::{Entry, Kind, TestResult},
+    fields::{Fault, Field},
+    form::Form,
+    model::Provider,
     opened::{Connecting, Opened},
     shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
+    tool_server::{HEADER, KEEP, TOKEN},
 };
 use crate::api::ApiError;
 
 /// The state of the dialog.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// The stored model that is being edited; `None` for a new one.
-    stored: Option<ConfiguredModel>,
+    kind: Kind,
+    /// The stored entry that is being edited; `None` for a new one.
+    stored: Option<Entry>,
     form: Form,
-    /// The models that the provider offers; `None` until it was asked.
+    /// The models that the provider of a model offers; `None` until it was asked.
     offered: Option<Vec<DiscoveredModel>>,
     work: Option<Work>,
     problem: Option<Problem>,
-    test: Option<ModelTest>,
+    test: Option<TestResult>,
     /// Number of the last request. Responses to earlier requests are ignored.
     ticket: u32,
 }
@@ -38,11 +45,11 @@ pub(crate) struct Setup {
 pub(crate) enum Work {
     /// The provider is asked for its models.
     Finding,
-    /// The model is asked for an answer.
+    /// The entry is tested.
     Testing,
-    /// The model is being stored.
+    /// The entry is being stored.
     Saving,
-    /// The stored model is being loaded again, because another admin changed it.
+    /// The stored entry is being loaded again, because another admin changed it.
     Loading,
 }
 
@@ -61,7 +68,7 @@ pub(crate) enum Reason {
     Field(Fault),
     /// A request failed.
     Request(ApiError),
-    /// Another admin changed the model. The dialog has the new settings, and keeps what the user changed.
+    /// Another admin changed the entry. The dialog has the new settings, and keeps what the user changed.
     Changed,
 }
 
@@ -81,20 +88,22 @@ pub(crate) enum Input {
     /// Cancels the request that is under way.
     Cancel,
     Found(u32, Result<DiscoveredModels, ApiError>),
-    Tested(u32, Result<ModelTest, ApiError>),
-    Saved(u32, Result<ConfiguredModel, ApiError>),
-    Loaded(u32, Result<ConfiguredModel, ApiError>),
+    Tested(u32, Result<TestResult, ApiError>),
+    Saved(u32, Result<Entry, ApiError>),
+    Loaded(u32, Result<Entry, ApiError>),
 }
 
 /// An action outside the state. A request replaces the previous one.
 #[derive(PartialEq)]
 pub(crate) enum Effect {
     Find(u32, DiscoverModels),
-    Test(u32, Box<NewModel>),
-    /// Tests the stored model with this name.
+    /// Tests these settings.
+    Test(u32, Map<String, Value>),
+    /// Tests the stored entry with this name.
     TestStored(u32, String),
-    Add(u32, Box<NewModel>),
-    /// Changes the stored model with this name and version.
+    /// Stores these settings.
+    Add(u32, Map<String, Value>),
+    /// Changes the stored entry with this name and version.
     Update(u32, String, Option<i64>, Map<String, Value>),
     Load(u32, String),
     /// Aborts the request.
@@ -103,19 +112,24 @@ pub(crate) enum Effect {
     Focus(Option<Field>),
     /// Scrolls to the result of the test.
     ShowTest,
-    /// The model with this name is stored: closes the dialog and updates the page.
+    /// The entry with this name is stored: closes the dialog and updates the page.
     Done(String),
 }
 
 impl Setup {
-    /// Creates the state for a new model, or for a stored one.
-    pub(crate) fn new(stored: Option<ConfiguredModel>) -> Self {
-        let form = stored.as_ref().map(|stored| Form::of(&stored.fields)).unwrap_or_default();
-        Self { stored, form, ..Self::default() }
+    /// Creates the state for a new entry, or for a stored one.
+    pub(crate) fn new(kind: Kind, stored: Option<Entry>) -> Self {
+        let form = stored.as_ref().map_or_else(|| Form::new(kind), Form::of);
+        Self { kind, stored, form, offered: None, work: None, problem: None, test: None, ticket: 0 }
     }
 
-    /// Returns the model that is being edited.
-    pub(crate) fn stored(&self) -> Option<&ConfiguredModel> {
+    /// Returns the kind of the entry.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the entry that is being edited.
+    pub(crate) fn stored(&self) -> Option<&Entry> {
         self.stored.as_ref()
     }
 
@@ -140,13 +154,8 @@ impl Setup {
     }
 
     /// Returns the result of the last test, unless the settings have changed since.
-    pub(crate) fn test(&self) -> Option<&ModelTest> {
+    pub(crate) fn test(&self) -> Option<&TestResult> {
         self.test.as_ref()
-    }
-
-    /// Returns `true` if a stored key stays in use, because the user entered no other one.
-    pub(crate) fn keeps_key(&self) -> bool {
-        self.stored.as_ref().is_some_and(|stored| stored.has_key) && self.form.text(Field::Key).trim().is_empty()
     }
 
     /// Applies an input to the state, and returns the effects to carry out.
@@ -162,7 +171,7 @@ impl Setup {
                 self.take_back_problem(field);
                 match field {
                     Field::Name => Vec::new(),
-                    Field::Address | Field::Key => self.forget_answers(true),
+                    Field::Address | Field::Secret => self.forget_answers(true),
                     _ => self.forget_answers(false),
                 }
             }
@@ -192,7 +201,7 @@ impl Setup {
                 self.work = None;
                 match loaded {
                     Ok(stored) => {
-                        self.form.rebase(&stored.fields);
+                        self.form.rebase(&stored);
                         self.stored = Some(stored);
                         self.fail(None, Reason::Changed)
                     }
@@ -250,14 +259,14 @@ impl Setup {
         if self.work.is_some() {
             return Vec::new();
         }
-        if let Err((field, fault)) = self.form.connection(self.keeps_key()) {
-            return self.fail(Some(field), Reason::Field(fault));
-        }
+        let provider = match self.form.discovery() {
+            Ok(provider) => provider,
+            Err((field, fault)) => return self.fail(Some(field), Reason::Field(fault)),
+        };
         // The server uses a stored key only for requests to its model.
-        if self.keeps_key() {
-            return self.fail(Some(Field::Key), Reason::Field(Fault::KeyAgain));
+        if self.form.keeps_secret() {
+            return self.ask_for_secret();
         }
-        let provider = self.form.discovery();
         self.offered = None;
         vec![Effect::Find(self.begin(Work::Finding), provider)]
     }
@@ -279,51 +288,58 @@ impl Setup {
         }
     }
 
-    /// Tests or stores the model.
+    fn ask_for_secret(&mut self) -> Vec<Effect> {
+        self.fail(Some(self.form.secret_field()), Reason::Field(Fault::SecretAgain))
+    }
+
+    /// Tests or stores the entry.
     fn ask(&mut self, work: Work) -> Vec<Effect> {
         if self.work.is_some() {
             return Vec::new();
         }
-        let base = self.stored.as_ref().map(|stored| stored.fields.clone()).unwrap_or_default();
-        let fields = match self.form.fields(base, self.keeps_key()) {
-            Ok(fields) => fields,
+        let before = self.stored.as_ref().map(|stored| stored.settings.clone()).unwrap_or_default();
+        let checked = self.form.settings(before.clone()).and_then(|settings| Ok((settings, self.form.secret()?)));
+        let (settings, secret) = match checked {
+            Ok(checked) => checked,
             Err((field, fault)) => return self.fail(Some(field), Reason::Field(fault)),
         };
-        let key = self.form.key();
-        let stored = self
-            .stored
-            .as_ref()
-            .map(|stored| (stored.fields.name.clone(), stored.version, changes(&stored.fields, &fields, key.clone())));
-        let new = Box::new(NewModel { fields, api_key: key });
+        let secret = secret.map(|secret| (self.kind.secret().to_owned(), secret));
+        let changes: Map<String, Value> = changes(&before, &settings).chain(secret.clone()).collect();
         if work == Work::Testing {
             self.test = None;
         }
-        match (work, stored) {
-            (Work::Testing, Some((name, _, changes))) if changes.is_empty() => {
+        let is_elsewhere = self.kind.address().iter().any(|setting| changes.contains_key(*setting));
+        match (work, &self.stored) {
+            (Work::Testing, Some(stored)) if changes.is_empty() => {
+                let name = stored.name.clone();
                 vec![Effect::TestStored(self.begin(work), name)]
             }
-            // The server does not use a stored key with settings that are not stored.
-            (Work::Testing, _) if self.keeps_key() => self.fail(Some(Field::Key), Reason::Field(Fault::KeyAgain)),
-            (Work::Testing, _) => vec![Effect::Test(self.begin(work), new)],
-            (_, None) => vec![Effect::Add(self.begin(work), new)],
-            (_, Some((name, _, changes))) if changes.is_empty() => vec![Effect::Done(name)],
-            (_, Some((name, version, changes))) => vec![Effect::Update(self.begin(work), name, version, changes)],
+            // The server uses a stored secret neither with settings that are not stored, nor for another address.
+            (Work::Testing, _) if self.form.keeps_secret() => self.ask_for_secret(),
+            (_, Some(_)) if is_elsewhere && self.form.keeps_secret() => self.ask_for_secret(),
+            (Work::Testing, _) => vec![Effect::Test(self.begin(work), settings.into_iter().chain(secret).collect())],
+            (_, None) => vec![Effect::Add(self.begin(work), settings.into_iter().chain(secret).collect())],
+            (_, Some(stored)) if changes.is_empty() => vec![Effect::Done(stored.name.clone())],
+            (_, Some(stored)) => {
+                let (name, version) = (stored.name.clone(), stored.version);
+                vec![Effect::Update(self.begin(work), name, version, changes)]
+            }
         }
     }
 
-    fn saved(&mut self, saved: Result<ConfiguredModel, ApiError>) -> Vec<Effect> {
+    fn saved(&mut self, saved: Result<Entry, ApiError>) -> Vec<Effect> {
         let error = match saved {
             // The work lasts until the dialog has closed.
-            Ok(stored) => return vec![Effect::Done(stored.fields.name)],
+            Ok(stored) => return vec![Effect::Done(stored.name)],
             Err(error) => error,
         };
         self.work = None;
         match (&error, &self.stored) {
             (ApiError::Refused { status: 412, .. }, Some(stored)) => {
-                let name = stored.fields.name.clone();
+                let name = stored.name.clone();
                 vec![Effect::Load(self.begin(Work::Loading), name)]
             }
-            // Another model has the name, one that was added or one of the settings file.
+            // Another entry has the name, one that was added or one of the settings file.
             (ApiError::Refused { code, .. }, None) if matches!(code.as_str(), "name-taken" | "set-in-file") => {
                 self.fail(Some(Field::Name), Reason::Request(error))
             }
@@ -331,12 +347,10 @@ impl Setup {
         }
     }
 
-    /// Reports a refusal at the field that it is about. The sentence about a setting begins with its name.
+    /// Reports a refusal at the field that it is about.
     fn refuse(&mut self, error: ApiError) -> Vec<Effect> {
         let field = match &error {
-            ApiError::Refused { code, detail, .. } if code == "invalid-model" => {
-                detail.split_whitespace().next().and_then(Field::of_setting)
-            }
+            ApiError::Refused { code, detail, .. } if code == self.kind.invalid() => self.form.field_in(detail),
             _ => None,
         };
         let is_new = self.stored.is_none();
@@ -346,16 +360,10 @@ impl Setup {
 }
 
 /// Returns the members of a PATCH request: each setting that differs, with `null` for one that is removed.
-fn changes(before: &ModelFields, after: &ModelFields, key: Option<String>) -> Map<String, Value> {
-    let members = |fields: &ModelFields| match serde_json::to_value(fields) {
-        Ok(Value::Object(members)) => members,
-        _ => Map::new(),
-    };
-    let (before, after) = (members(before), members(after));
+fn changes(before: &Map<String, Value>, after: &Map<String, Value>) -> impl Iterator<Item = (String, Value)> {
     let removed = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Value::Null));
     let changed = after.iter().filter(|(name, value)| before.get(*name) != Some(*value));
-    let changed = changed.map(|(name, value)| (name.clone(), value.clone()));
-    removed.chain(changed).chain(key.map(|key| ("api_key".to_owned(), Value::String(key)))).collect()
+    removed.chain(changed.map(|(name, value)| (name.clone(), value.clone())))
 }
 
 #[cfg(test)]

@@ -1,0 +1,91 @@
+// Tests the first hour of a new user: the program starts without any setting, the page connects a model and a tool server, and a
+// restart keeps all of it.
+
+import { ChatPage, alive } from "../kit/chat.ts";
+import { choose, expectChosen } from "../kit/listbox.ts";
+import { startModel } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+import { startToolServer } from "../kit/tool-server.ts";
+
+// As without any variable, except for the port: the embedded database, and the demo model.
+test.use({ settings: { HOST: undefined, DATABASE_URL: undefined, TURN_LEASE_SECS: undefined, LLM_PROVIDER: undefined } });
+
+const KEY = "sk-new-user-5up3r";
+const TOKEN = "token-new-user-5up3r";
+
+test("a model, a tool server and a conversation that the page created survive a restart", async ({ page, server, tolerated }) => {
+  tolerated.push(/net::ERR_|Failed to load resource/);
+  const model = await startModel({ key: KEY, offers: [{ id: "maker/large", display_name: "Large" }] });
+  const tools = await startToolServer(TOKEN);
+  const bodies: Promise<string>[] = [];
+  page.on("response", (response) => {
+    if (response.url().includes("/api/admin/")) bodies.push(response.text());
+  });
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+
+  await test.step("the demo model answers", async () => {
+    await expect(page.getByTestId("demo-notice")).toBeVisible();
+    await expect(await chat.ask("2 + 3")).toContainText("5");
+  });
+
+  await test.step("a model is connected", async () => {
+    await page.goto("/");
+    await page.getByTestId("connect-model").click();
+    await page.getByTestId("provider-compatible").check();
+    await page.getByTestId("setup-address").fill(model.url);
+    await page.getByTestId("setup-secret").fill(KEY);
+    await page.getByTestId("find-models").click();
+    await page.getByTestId("setup-dialog").getByRole("option", { name: "Large" }).click();
+    await page.getByTestId("save-setup").click();
+    await expectChosen(page.getByTestId("model"), "Large");
+    model.answer(["Greetings from Large."]);
+    model.answer(["Salutations"]);
+    await expect(await chat.ask("Who are you?")).toContainText("Greetings from Large.");
+    await expect(page, "the model wrote the title, too").toHaveTitle(/^Salutations/);
+  });
+
+  await test.step("a tool server is added, and its tool runs after approval", async () => {
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette-field").fill("add a tool server");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("setup-name").fill("docs");
+    await page.getByTestId("setup-address").fill(tools.url);
+    await choose(page.getByTestId("server-authentication"), "token");
+    await page.getByTestId("setup-secret").fill(TOKEN);
+    const before = Number(await page.getByTestId("tools-count").textContent());
+    await page.getByTestId("save-setup").click();
+    await expect(page.getByTestId("tools-count")).toHaveText(String(before + 2));
+    model.answer([{ tool: "docs__send_mail", input: '{"words":"hello"}' }]);
+    model.answer(["It is sent."]);
+    const answer = await chat.send("Send it");
+    await page.getByTestId("allow-once").click();
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    expect(tools.calls()).toEqual([{ name: "send_mail", words: "hello" }]);
+  });
+
+  await test.step("all of it is there after a restart", async () => {
+    await server.kill();
+    await server.restart();
+    await page.reload();
+    await expect(chat.messages).toHaveCount(4);
+    await expect(chat.answers.last()).toContainText("It is sent.");
+    await expectChosen(page.getByTestId("model"), "Large");
+    await page.goto("/settings");
+    await expect(page.getByTestId("section-models").getByTestId("entry").filter({ hasText: "Large" })).toContainText("added here");
+    await expect(page.getByTestId("section-tool-servers").getByTestId("entry-status")).toHaveText("connected · 2 tools");
+    await page.goBack();
+    model.answer([{ tool: "docs__look_up", input: '{"words":"tally"}' }]);
+    model.answer(["I looked it up."]);
+    const answer = await chat.send("Look it up");
+    await page.getByTestId("allow-once").click();
+    await expect(answer).toContainText("I looked it up.");
+  });
+
+  const sent = (await Promise.all(bodies)).join("\n");
+  expect(sent).toContain("docs");
+  expect(sent).not.toMatch(/5up3r/);
+  await model.stop();
+  await tools.stop();
+});

@@ -1,0 +1,97 @@
+//! Requests for models that can answer, and for the models and tool servers in the settings, which only admins can see.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tallybook_protocol::{
+    ConfiguredModel, ConfiguredModels, ConfiguredToolServer, ConfiguredToolServers, DiscoverModels, DiscoveredModels,
+    ModelList,
+};
+
+use super::{
+    error::ApiError,
+    request::{NO_BODY, call, call_model, change, encoded, take_back},
+};
+use crate::setup::{Entry, Kind, TestResult};
+
+/// `GET /api/models`
+pub(crate) async fn list_models() -> Result<ModelList, ApiError> {
+    call("GET", "/api/models", NO_BODY).await
+}
+
+/// `GET /api/admin/models` or `GET /api/admin/tool-servers`
+pub(crate) async fn list(kind: Kind) -> Result<Vec<Entry>, ApiError> {
+    let url = url_of(kind, None);
+    Ok(match kind {
+        Kind::Model => {
+            let list: ConfiguredModels = call("GET", &url, NO_BODY).await?;
+            list.items.into_iter().map(Entry::from).collect()
+        }
+        Kind::ToolServer => {
+            let list: ConfiguredToolServers = call("GET", &url, NO_BODY).await?;
+            list.items.into_iter().map(Entry::from).collect()
+        }
+    })
+}
+
+/// `GET /api/admin/models/{name}` or `GET /api/admin/tool-servers/{name}`
+pub(crate) async fn find(kind: Kind, name: &str) -> Result<Entry, ApiError> {
+    entry(kind, call("GET", &url_of(kind, Some(name)), NO_BODY).await?)
+}
+
+/// `POST /api/admin/models` or `POST /api/admin/tool-servers`. The server checks the settings, but does not use them.
+pub(crate) async fn add(kind: Kind, new: &Map<String, Value>) -> Result<Entry, ApiError> {
+    entry(kind, call("POST", &url_of(kind, None), Some(new)).await?)
+}
+
+/// `PATCH /api/admin/models/{name}` or `PATCH /api/admin/tool-servers/{name}`
+pub(crate) async fn update(
+    kind: Kind,
+    name: &str,
+    version: Option<i64>,
+    changes: &Map<String, Value>,
+) -> Result<Entry, ApiError> {
+    entry(kind, change(&url_of(kind, Some(name)), version, changes).await?)
+}
+
+/// `DELETE /api/admin/models/{name}` or `DELETE /api/admin/tool-servers/{name}`
+pub(crate) async fn remove(kind: Kind, name: &str) -> Result<(), ApiError> {
+    take_back(&url_of(kind, Some(name))).await
+}
+
+/// `POST /api/admin/models/{name}/test` or `POST /api/admin/tool-servers/{name}/test`
+pub(crate) async fn test(kind: Kind, name: &str) -> Result<TestResult, ApiError> {
+    run_test(kind, &format!("{}/test", url_of(kind, Some(name))), None).await
+}
+
+/// `POST /api/admin/models/test` or `POST /api/admin/tool-servers/test`: tests an entry that is not stored.
+pub(crate) async fn test_new(kind: Kind, new: &Map<String, Value>) -> Result<TestResult, ApiError> {
+    run_test(kind, &format!("{}/test", url_of(kind, None)), Some(new)).await
+}
+
+async fn run_test(kind: Kind, url: &str, new: Option<&Map<String, Value>>) -> Result<TestResult, ApiError> {
+    Ok(match kind {
+        Kind::Model => TestResult::Model(call_model(url, new).await?),
+        Kind::ToolServer => TestResult::ToolServer(call_model(url, new).await?),
+    })
+}
+
+/// `POST /api/admin/models/discover`
+pub(crate) async fn discover(provider: &DiscoverModels) -> Result<DiscoveredModels, ApiError> {
+    call_model("/api/admin/models/discover", Some(provider)).await
+}
+
+fn url_of(kind: Kind, name: Option<&str>) -> String {
+    let url = format!("/api/admin/{}", kind.path());
+    name.map_or_else(|| url.clone(), |name| format!("{url}/{}", encoded(name)))
+}
+
+/// Reads an entry from a response.
+fn entry(kind: Kind, response: Value) -> Result<Entry, ApiError> {
+    fn read<T: DeserializeOwned + Into<Entry>>(response: Value) -> Result<Entry, ApiError> {
+        serde_json::from_value::<T>(response).map(Into::into).map_err(|_| ApiError::Unreadable)
+    }
+    match kind {
+        Kind::Model => read::<ConfiguredModel>(response),
+        Kind::ToolServer => read::<ConfiguredToolServer>(response),
+    }
+}

@@ -1,0 +1,201 @@
+//! The fields of the dialog, and their texts as the user types them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A field of the dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Field {
+    // Fields of both kinds.
+    /// The name for users.
+    Name,
+    Address,
+    /// The API key, the token, or the value of the header.
+    Secret,
+
+    // Fields of a model.
+    /// The provider's name of the model.
+    Model,
+    ContextTokens,
+    MaxTokens,
+    /// `native`, `prompt`, or empty for `auto`.
+    ToolMode,
+    /// `yes`, `no`, or empty if a refusal of the model's server decides.
+    Vision,
+    InputPrice,
+    OutputPrice,
+    Temperature,
+
+    // Fields of a tool server.
+    /// `yes`, or empty. Shown only for an address that needs it.
+    AllowHttp,
+    /// `token`, `header`, `keep` for the stored headers, or empty for none.
+    Authentication,
+    /// The name of the header.
+    Header,
+    /// `claimed`, `low`, or empty for `high`.
+    Approval,
+    /// Names of tools, separated by commas.
+    Include,
+    /// Names of tools, separated by commas.
+    Exclude,
+    /// The timeout of a call, in seconds.
+    Timeout,
+    /// `block`, or empty for `warn`.
+    Pin,
+}
+
+impl Field {
+    /// Returns the ID of its element.
+    pub(crate) const fn id(self) -> &'static str {
+        match self {
+            Self::Name => "setup-name",
+            Self::Address => "setup-address",
+            Self::Secret => "setup-secret",
+            Self::Model => "model-id",
+            Self::ContextTokens => "model-context",
+            Self::MaxTokens => "model-max-tokens",
+            Self::ToolMode => "model-tool-mode",
+            Self::Vision => "model-vision",
+            Self::InputPrice => "model-input-price",
+            Self::OutputPrice => "model-output-price",
+            Self::Temperature => "model-temperature",
+            Self::AllowHttp => "server-allow-http",
+            Self::Authentication => "server-authentication",
+            Self::Header => "server-header",
+            Self::Approval => "server-approval",
+            Self::Include => "server-include",
+            Self::Exclude => "server-exclude",
+            Self::Timeout => "server-timeout",
+            Self::Pin => "server-pin",
+        }
+    }
+
+    /// Returns `true` if the field is under "More settings".
+    pub(crate) const fn is_further(self) -> bool {
+        match self {
+            Self::ContextTokens
+            | Self::MaxTokens
+            | Self::ToolMode
+            | Self::Vision
+            | Self::InputPrice
+            | Self::OutputPrice
+            | Self::Temperature
+            | Self::Include
+            | Self::Exclude
+            | Self::Timeout
+            | Self::Pin => true,
+            Self::Name
+            | Self::Address
+            | Self::Secret
+            | Self::Model
+            | Self::AllowHttp
+            | Self::Authentication
+            | Self::Header
+            | Self::Approval => false,
+        }
+    }
+}
+
+/// A reason why the text of a field cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The field is empty.
+    Missing,
+    NotAnAddress,
+    /// The address is not encrypted, and the user has not allowed that.
+    PlainHttp,
+    NotAWholeNumber,
+    NotANumber,
+    /// Only one of the two prices is set.
+    OnePrice,
+    /// The stored secret cannot be used for this request.
+    SecretAgain,
+}
+
+/// The first field with a fault.
+pub(crate) type Flaw = (Field, Fault);
+
+/// The texts of all fields.
+#[derive(Clone, Default)]
+pub(super) struct Texts {
+    texts: BTreeMap<Field, String>,
+    /// The fields that the user changed. Choosing a model does not change these.
+    typed: BTreeSet<Field>,
+}
+
+impl std::fmt::Debug for Texts {
+    /// Leaves the secret out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.texts.iter().filter(|(field, _)| **field != Field::Secret)).finish()
+    }
+}
+
+impl Texts {
+    /// Returns the text of a field.
+    pub(super) fn get(&self, field: Field) -> &str {
+        self.texts.get(&field).map(String::as_str).unwrap_or_default()
+    }
+
+    /// Returns the text of a field without spaces at its ends; `None` if it is empty.
+    pub(super) fn trimmed(&self, field: Field) -> Option<String> {
+        let text = self.get(field).trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// Returns the text of a field that must not be empty.
+    pub(super) fn required(&self, field: Field) -> Result<String, Flaw> {
+        self.trimmed(field).ok_or((field, Fault::Missing))
+    }
+
+    /// Sets a field to what the user typed.
+    pub(super) fn write(&mut self, field: Field, text: String) {
+        self.texts.insert(field, text);
+        self.typed.insert(field);
+    }
+
+    /// Sets a field that the user has not changed.
+    pub(super) fn prefill(&mut self, field: Field, text: Option<String>) {
+        if !self.is_typed(field) {
+            self.texts.insert(field, text.unwrap_or_default());
+        }
+    }
+
+    /// Returns `true` if the user changed the field.
+    pub(super) fn is_typed(&self, field: Field) -> bool {
+        self.typed.contains(&field)
+    }
+
+    /// Empties a field, as if the user had not changed it.
+    pub(super) fn clear(&mut self, field: Field) {
+        self.texts.remove(&field);
+        self.typed.remove(&field);
+    }
+
+    /// Returns the address, or the reason why it cannot be used.
+    pub(super) fn checked_address(&self) -> Result<Option<String>, Flaw> {
+        let Some(url) = self.trimmed(Field::Address) else { return Ok(None) };
+        let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let is_url = host.is_some_and(|host| !host.is_empty() && !host.contains(char::is_whitespace));
+        if is_url { Ok(Some(url)) } else { Err((Field::Address, Fault::NotAnAddress)) }
+    }
+
+    /// Returns a whole number, which may be written as 128,000.
+    pub(super) fn whole<T: std::str::FromStr>(&self, field: Field) -> Result<Option<T>, Flaw> {
+        let digits: String =
+            self.get(field).chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, ',' | '_')).collect();
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        digits.parse().map(Some).map_err(|_| (field, Fault::NotAWholeNumber))
+    }
+
+    /// Returns a number, whose decimal separator may be a comma.
+    pub(super) fn decimal(&self, field: Field) -> Result<Option<f64>, Flaw> {
+        let text = self.get(field).trim().replace(',', ".");
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        number.map(Some).ok_or((field, Fault::NotANumber))
+    }
+}
