@@ -6,6 +6,7 @@ mod accounts;
 mod approval;
 mod event;
 mod feed;
+mod feedback;
 mod file;
 mod ids;
 mod json_bytes;
@@ -42,6 +43,7 @@ pub use event::{
     ToolCallProgress, ToolCallStart, TurnError,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
+pub use feedback::{Feedback, MAX_FEEDBACK_CHARS, Rating};
 pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};

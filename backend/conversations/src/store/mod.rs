@@ -1,5 +1,5 @@
-//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, share links, summaries and
-//! retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`. Work
+//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, share links, summaries, feedback
+//! and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`. Work
 //! is claimed by a conditional UPDATE that changes exactly one row.
 //!
 //! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its
@@ -12,6 +12,7 @@ mod columns;
 pub(crate) mod conversations;
 pub(crate) mod decisions;
 pub(crate) mod erasure;
+pub(crate) mod feedback;
 pub(crate) mod message_files;
 pub(crate) mod messages;
 pub(crate) mod model_calls;
@@ -37,4 +38,4 @@ pub(crate) mod user_settings;
 pub use api_clients::ApiClient;
 pub(crate) use columns::{stored_error_type, stored_id};
 pub use conversations::ListFilter;
-pub use rows::ConversationId;
+pub use rows::{ConversationId, FeedbackRow};
