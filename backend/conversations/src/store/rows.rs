@@ -106,7 +106,7 @@ pub struct FeedbackRow {
 }
 
 impl FeedbackRow {
-    /// Converts the row; `None` if there is no feedback.
+    /// Converts the row; `None` if the message is not rated.
     pub fn into_feedback(self) -> Option<Feedback> {
         Some(Feedback { rating: self.rating?.into(), reason: self.rating_reason })
     }

@@ -200,8 +200,8 @@ impl Condition {
         self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
     }
 
-    /// Returns a condition for each column that can lead, starting with the rating and the current one. Empty if only the
-    /// current one can.
+    /// Returns a condition for each column that can lead: the rating, the current column, and the others. Empty if no
+    /// other than the current column can.
     pub(crate) fn ways(&self) -> Vec<Self> {
         let by_rating = self.rating.as_ref().map(|rating| {
             let equal = self.leading.iter().chain(&self.equal).cloned().collect();
