@@ -1,6 +1,6 @@
 //! Statistics of the last hours or days: calls per hour and status, call counts and durations per tool, model costs,
-//! and ratings of answers. The maintenance task counts each past hour once and adds up full days. Hours that are not counted yet are
-//! counted on request.
+//! and ratings of answers. The maintenance task counts each past hour once and adds up full days. Hours that are not
+//! counted yet are counted on request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -17,7 +17,6 @@ pub(crate) mod edit_form;
 pub(crate) mod empty_state;
 mod explanation;
 mod feedback;
-mod feedback;
 pub(crate) mod file_names;
 pub(crate) mod file_viewer;
 pub(crate) mod find_bar;

@@ -177,7 +177,8 @@ pub(crate) async fn find_call_texts(
             "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
              t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, \
              t.error_type, m.status AS turn_status, m.model, f.rating, f.reason AS rating_reason, c.uuid, c.title, \
-             c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ?) AS input, \
+             c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, \
+             SUBSTR(t.input_text, 1, ?) AS input, \
              OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input, \
              OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ?) AS output, \
              OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS \

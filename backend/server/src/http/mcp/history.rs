@@ -52,8 +52,8 @@ pub(crate) fn tools() -> Vec<Value> {
          hour.",
     );
     let filter = text(
-        "tool: server: status: conversation: model: rating: since: until: slow:>5s, and words or \"phrases\" that stand in the \
-         input, the output or the error; admins also user:. For example: status:error since:7d. Empty for all.",
+        "tool: server: status: conversation: model: rating: since: until: slow:>5s, and words or \"phrases\" that stand \
+         in the input, the output or the error; admins also user:. For example: status:error since:7d. Empty for all.",
     );
     let cursor = text("next_cursor of the page before.");
     let tool = |name: &str, description: &str, properties: Value, required: Value| {

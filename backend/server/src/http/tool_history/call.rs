@@ -46,8 +46,8 @@ struct Decision {
 
 /// The owner's feedback on an answer.
 pub(crate) struct Feedback {
-    word: &'static str,
-    reason: Option<Visible>,
+    pub(crate) word: &'static str,
+    pub(crate) reason: Option<Visible>,
 }
 
 impl Feedback {

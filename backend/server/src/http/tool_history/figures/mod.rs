@@ -1,5 +1,6 @@
 //! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, and on ratings of
-//! answers, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both in `i18n`.
+//! answers, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both
+//! in `i18n`.
 
 mod charts;
 mod i18n;
