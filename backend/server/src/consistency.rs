@@ -79,9 +79,7 @@ const RULES: [(&str, Select); 12] = [
     ),
     (
         "messages of users have feedback",
-        select!(
-            "SELECT COUNT(*) FROM feedback f JOIN messages m ON m.id = f.message_id WHERE m.role <> 'assistant'"
-        ),
+        select!("SELECT COUNT(*) FROM feedback f JOIN messages m ON m.id = f.message_id WHERE m.role <> 'assistant'"),
     ),
 ];
 
