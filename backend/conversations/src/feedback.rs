@@ -21,7 +21,7 @@ impl ConversationService {
         id: MessageId,
         given: Feedback,
     ) -> Result<Feedback, ServiceError> {
-        let given = check_feedback(given)?;
+        let given = check_feedback(&given)?;
         let answer = self.find_message(user, uuid, id).await?;
         match answer.status {
             _ if answer.is_user() => {

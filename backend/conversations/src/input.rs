@@ -91,7 +91,7 @@ fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
 }
 
 /// Validates feedback on an answer. Returns it with the trimmed reason; an empty one counts as absent.
-pub(crate) fn check_feedback(given: Feedback) -> Result<Feedback, ServiceError> {
+pub(crate) fn check_feedback(given: &Feedback) -> Result<Feedback, ServiceError> {
     let reason = given.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
     if reason.is_some_and(|reason| reason.chars().count() > MAX_FEEDBACK_CHARS) {
         return Err(invalid("The reason is too long. Use at most 1000 characters."));
