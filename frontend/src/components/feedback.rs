@@ -13,7 +13,7 @@ use crate::{
     components::{
         commands::escapes,
         icon::{Draw, Icon},
-        shown::{Shown, read},
+        shown::{OptionalEntry, read},
         typing::is_touched,
     },
     goal::element_id,
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct AnswerRating {
     id: MessageId,
-    shown: Shown,
+    entry: OptionalEntry,
     /// The text with which the field for the reason was opened; `None` while it is closed.
     reason: RwSignal<Option<String>>,
     /// The feedback that the user gave last.
@@ -35,9 +35,9 @@ pub(crate) struct AnswerRating {
 }
 
 impl AnswerRating {
-    pub(crate) fn new(id: MessageId, shown: Shown) -> Self {
+    pub(crate) fn new(id: MessageId, entry: OptionalEntry) -> Self {
         let (wanted, is_being_stored) = (StoredValue::new(None), StoredValue::new(false));
-        Self { id, shown, reason: RwSignal::new(None), wanted, is_being_stored }
+        Self { id, entry, reason: RwSignal::new(None), wanted, is_being_stored }
     }
 
     /// Returns `true` while the field for the reason is open. Tracked.
@@ -53,7 +53,7 @@ impl AnswerRating {
     }
 
     fn given(self) -> Option<Feedback> {
-        untrack(|| read(self.shown.entry, |entry| entry.feedback.clone()))
+        untrack(|| read(self.entry, |entry| entry.feedback.clone()))
     }
 
     /// Shows the feedback, and stores it. If that fails, the stored feedback is shown again, and the field for the

@@ -52,7 +52,7 @@ impl MessageState {
             is_unfolded: RwSignal::new(false),
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
-            rating: AnswerRating::new(id, shown),
+            rating: AnswerRating::new(id, shown.entry),
         }
     }
 }
