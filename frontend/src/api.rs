@@ -22,5 +22,7 @@ pub(crate) use self::{
     files::{file_text, upload_file},
     streams::{EventStream, feed},
     tools::{accept_tool, disable_tools, disabled_tools, list_approvals, list_tools, revoke_approval},
-    turns::{continue_turn, decide, explain, find_tool_call, join, playback, regenerate, send_message, stop},
+    turns::{
+        continue_turn, decide, explain, find_tool_call, join, playback, regenerate, send_message, set_feedback, stop,
+    },
 };

@@ -215,6 +215,11 @@ texts! {
     explain: "Explain this answer", "回答の経緯を説明";
     explaining: "Writing the explanation…", "説明を作成しています…";
     nothing_to_explain: "No tools were used for this answer.", "この回答ではツールは使われていません。";
+    good_answer: "Good answer", "良い回答";
+    bad_answer: "Bad answer", "良くない回答";
+    feedback_reason: "What was wrong? (optional)", "どこが良くなかったですか？（任意）";
+    feedback_hint: "Admins can see your feedback.", "フィードバックは管理者も確認できます。";
+    feedback_close: "Close", "閉じる";
     regenerate: "Regenerate", "回答を再生成";
     edit: "Edit", "編集";
     edit_label: "Edit your message", "メッセージを編集";

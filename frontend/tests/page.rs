@@ -188,6 +188,7 @@ fn conversation() -> Conversation {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        feedback: None,
         created_at: at,
         completed_at: None,
     };

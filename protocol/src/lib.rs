@@ -7,6 +7,7 @@ mod approval;
 mod budget;
 mod event;
 mod feed;
+mod feedback;
 mod file;
 mod ids;
 mod json_bytes;
@@ -45,6 +46,7 @@ pub use event::{
     ToolCallProgress, ToolCallStart, TurnError,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
+pub use feedback::{Feedback, MAX_FEEDBACK_CHARS, Rating};
 pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};

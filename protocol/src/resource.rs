@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{AnswerMode, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time};
+use crate::{
+    AnswerMode, Feedback, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time,
+};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -322,6 +324,9 @@ pub struct Message {
     /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ContextTruncation>,
+    /// The user's feedback on the answer; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
     /// Time at which the message was stored.
     pub created_at: DateTime<Utc>,
     /// Time at which the message was complete or its turn ended otherwise; absent while it is being written.
@@ -404,7 +409,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::{ContextTruncation, Conversation, ConversationSummary, Earlier, Message, UpdateConversation};
-    use crate::{AnswerMode, MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage};
+    use crate::{
+        AnswerMode, Feedback, MessageId, MessageStatus, Rating, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus,
+        Usage,
+    };
 
     #[test]
     fn a_conversation_is_read_back_with_every_digit_of_its_inputs() {
@@ -458,6 +466,7 @@ mod tests {
             provider: Some("demo".to_owned()),
             model: Some("demo".to_owned()),
             told: Some(ContextTruncation { from: MessageId(2), summary: Some("They add.".to_owned()) }),
+            feedback: Some(Feedback { rating: Rating::Down, reason: None }),
             created_at: at,
             completed_at: None,
         };

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use tallybook_protocol::{CallDecision, Decision, MessagePart, NewMessage, RawJson, ToolCallId};
+use tallybook_protocol::{
+    CallDecision, Decision, Feedback, MAX_FEEDBACK_CHARS, MessagePart, NewMessage, RawJson, ToolCallId,
+};
 use tallybook_tools::MAX_INPUT_BYTES;
 
 use crate::{
@@ -86,6 +88,18 @@ fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
         return Err(invalid("The edited input must be a JSON object."));
     }
     Ok(())
+}
+
+/// Validates feedback on an answer. Returns it with the trimmed reason; an empty one counts as absent.
+pub(crate) fn check_feedback(given: &Feedback) -> Result<Feedback, ServiceError> {
+    let reason = given.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+    if reason.is_some_and(|reason| reason.chars().count() > MAX_FEEDBACK_CHARS) {
+        return Err(invalid("The reason is too long. Use at most 1000 characters."));
+    }
+    if reason.is_some_and(|reason| reason.contains('\0')) {
+        return Err(invalid("The reason contains a NUL character. Remove it and send again."));
+    }
+    Ok(Feedback { rating: given.rating, reason: reason.map(str::to_owned) })
 }
 
 pub(crate) fn check_search(search: &str) -> Result<(), ServiceError> {

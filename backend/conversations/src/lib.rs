@@ -6,6 +6,7 @@
 //! - `attachments` checks the files of a message. `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
+//! - `feedback` stores the users' ratings of answers.
 //! - `user_limits` and `quota` are the limits of a user, and `budgets` the budgets; `usage` reports token usage.
 //! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
@@ -20,6 +21,7 @@ mod direct;
 mod erasure;
 mod error;
 mod export;
+mod feedback;
 mod feeds;
 mod input;
 pub mod journal;
@@ -55,7 +57,7 @@ pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
 pub use settings::{ChangeableSettings, ConversationSettings, CurrentSettings, MemorySettings, PlanSettings};
-pub use store::{ApiClient, ConversationId, ListFilter};
+pub use store::{ApiClient, ConversationId, FeedbackRow, ListFilter};
 pub use tool_call::CallPart;
 pub use turn::{
     ApiClientRequest, Chaining, ClientCall, ClientInput, ClientTool, DecisionAnswer, EventsAnswer, NextRun,

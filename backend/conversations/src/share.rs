@@ -132,7 +132,7 @@ fn has(files: &[MessageFile], id: Uuid) -> bool {
 }
 
 /// Returns the shared form of a message: its text and, if `new` says so, its files, and its tool calls, reasoning and
-/// plan. Usage, context information, other versions, reviews and decisions are left out.
+/// plan. Usage, feedback, context information, other versions, reviews and decisions are left out.
 fn shared(message: Message, new: &NewShare) -> Message {
     let has_tool_calls = new.tool_calls;
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
@@ -149,5 +149,15 @@ fn shared(message: Message, new: &NewShare) -> Message {
     for file in &mut files {
         file.context = None;
     }
-    Message { tool_calls, reasoning, plan, files, siblings: Vec::new(), usage: None, told: None, ..message }
+    Message {
+        tool_calls,
+        reasoning,
+        plan,
+        files,
+        siblings: Vec::new(),
+        usage: None,
+        told: None,
+        feedback: None,
+        ..message
+    }
 }

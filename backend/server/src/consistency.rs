@@ -4,7 +4,7 @@
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
 /// The rules: the text that follows the number of violations, and the statement that counts them.
-const RULES: [(&str, Select); 11] = [
+const RULES: [(&str, Select); 12] = [
     (
         "conversations have an active message of another conversation, or one that has ended",
         select!(
@@ -76,6 +76,10 @@ const RULES: [(&str, Select); 11] = [
     (
         "re-runs have ended without a duration",
         select!("SELECT COUNT(*) FROM tool_reruns WHERE status <> 'pending' AND duration_ms IS NULL"),
+    ),
+    (
+        "messages of users have feedback",
+        select!("SELECT COUNT(*) FROM feedback f JOIN messages m ON m.id = f.message_id WHERE m.role <> 'assistant'"),
     ),
 ];
 

@@ -1,19 +1,19 @@
-//! Statistics of the last hours or days: calls per hour and status, call counts and durations per tool, and model
-//! costs. The maintenance task counts each past hour once and adds up full days. Hours that are not counted yet are
-//! counted on request.
+//! Statistics of the last hours or days: calls per hour and status, call counts and durations per tool, model costs,
+//! and ratings of answers. The maintenance task counts each past hour once and adds up full days. Hours that are not
+//! counted yet are counted on request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::now;
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{Rating, ToolCallStatus};
 
 use super::{
     ToolHistory, ToolHistoryError,
-    limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_ON_REQUEST, MAX_OPEN_CALLS},
+    limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_ON_REQUEST, MAX_OPEN_CALLS, MAX_RATINGS_COUNTED},
     store::{
-        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, UsageRow},
+        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, RatingsRow, UsageRow},
         totals::{self, SumRows},
     },
 };
@@ -48,6 +48,15 @@ pub struct ToolFigures {
     durations: BTreeMap<i64, i64>,
 }
 
+/// Number of rated answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ratings {
+    /// Number of answers that are rated as good.
+    pub up: i64,
+    /// Number of answers that are rated as bad.
+    pub down: i64,
+}
+
 /// Statistics since a point in time.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -63,6 +72,8 @@ pub struct Figures {
     pub people: BTreeMap<String, Usage>,
     /// By purpose of the model call.
     pub purposes: BTreeMap<String, Usage>,
+    /// Ratings that users gave or changed, by the model of the answer.
+    pub ratings: BTreeMap<String, Ratings>,
     /// Number of hours that are missing from the statistics, because they are not counted yet and are too many to count
     /// on request.
     pub missing_hours: usize,
@@ -154,6 +165,16 @@ impl Figures {
         }
     }
 
+    fn add_ratings(&mut self, rows: Vec<RatingsRow>) {
+        for RatingsRow { model_name, rating, answers } in rows {
+            let of_model = self.ratings.entry(model_name).or_default();
+            match rating {
+                Rating::Up => of_model.up += answers,
+                Rating::Down => of_model.down += answers,
+            }
+        }
+    }
+
     /// Returns the sum over all hours.
     pub fn total(&self) -> Count {
         let mut total = Count::default();
@@ -190,6 +211,7 @@ impl ToolHistory {
         for (hour, rows) in models {
             all.add_models(hour, &rows, &names);
         }
+        all.add_ratings(figures::count_ratings(db, since, MAX_RATINGS_COUNTED).await?);
         Ok((since, all))
     }
 

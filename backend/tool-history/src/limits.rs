@@ -72,6 +72,8 @@ pub(crate) const HOURS_COUNTED_AT_ONCE: usize = 20;
 pub(crate) const MAX_OPEN_CALLS: u32 = 10_000;
 /// Maximum number of uncounted hours that are counted on request for one page.
 pub(crate) const MAX_HOURS_ON_REQUEST: usize = 12;
+/// Maximum number of ratings that are counted for one page; the newest count.
+pub(crate) const MAX_RATINGS_COUNTED: u32 = 100_000;
 
 /// Time for which a reason is valid.
 pub(crate) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);

@@ -88,12 +88,12 @@ pub(crate) async fn find(
     // scan without a text search is cheap, sorting is at first preferred only for few calls.
     let mut is_sorting_for_later = false;
     if order == Order::Slowest && condition.names_something() {
-        let few = if condition.has_words() { MAX_SORTED } else { FEW };
+        let few = if condition.needs_rows() { MAX_SORTED } else { FEW };
         if calls::is_few(db, condition, few).await? {
             let rows = calls::list_slowest_of_few(db, condition, after, count(wanted)).await?;
             return Ok(page(rows, limit, order));
         }
-        is_sorting_for_later = !condition.has_words();
+        is_sorting_for_later = !condition.needs_rows();
     }
     let start = after;
     let began = Instant::now();

@@ -1,10 +1,10 @@
-//! Requests for turns: send, regenerate, subscribe to events, continue, decide, stop, play back, and explain.
+//! Requests for turns: send, regenerate, subscribe to events, continue, decide, stop, play back, explain, and rate.
 
 use std::time::Duration;
 
 use tallybook_protocol::{
-    CallDecision, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, RetryOptions, ToolCall,
-    ToolCallId,
+    CallDecision, Feedback, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, RetryOptions,
+    ToolCall, ToolCallId,
 };
 use uuid::Uuid;
 
@@ -89,4 +89,10 @@ pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> 
 pub(crate) async fn explain(uuid: Uuid, id: MessageId) -> Result<Vec<String>, ApiError> {
     let url = format!("{}/messages/{id}/reasoning-summary", conversation_url(uuid));
     call("POST", &url, NO_BODY).await.map(|ReasoningSummary { lines }| lines)
+}
+
+/// `PUT /api/conversations/{uuid}/messages/{id}/feedback`, or `DELETE` if `feedback` is `None`.
+pub(crate) async fn set_feedback(uuid: Uuid, id: MessageId, feedback: Option<&Feedback>) -> Result<(), ApiError> {
+    let method = if feedback.is_some() { "PUT" } else { "DELETE" };
+    call_text(method, &format!("{}/messages/{id}/feedback", conversation_url(uuid)), feedback).await.map(drop)
 }

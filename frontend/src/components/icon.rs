@@ -37,6 +37,7 @@ pub(crate) enum Icon {
     Tally,
     Clip,
     Page,
+    Thumb,
 }
 
 impl Icon {
@@ -56,6 +57,9 @@ impl Icon {
                 "M10.5 5 6 9.5a1.2 1.2 0 0 0 1.7 1.7L12.5 6.4a2.6 2.6 0 0 0-3.7-3.7L3.9 7.6a4 4 0 0 0 5.7 5.7L13 10"
             }
             Self::Page => "M4 2h5.5L12.5 5v9H4zM9.5 2v3h3M6 8h4.5M6 10.5h4.5",
+            Self::Thumb => {
+                "M2.5 7.5H5v6H2.5zM5 7.5 7.5 2.5a1.5 1.5 0 0 1 1.5 1.5V6.5h3.3a1.2 1.2 0 0 1 1.2 1.5l-1.1 4.5a1.2 1.2 0 0 1-1.2 1H5"
+            }
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
             Self::Bar => "M3.5 8h9",

@@ -125,8 +125,9 @@ impl MessageView {
 
     /// Returns what the message is shown with now. Tracked.
     fn live(&self) -> Live {
-        let MessageState { id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, .. } =
-            self.state;
+        let MessageState {
+            id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, rating, ..
+        } = self.state;
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {
             has_actions: shown.session.is_some(),
@@ -140,6 +141,7 @@ impl MessageView {
             is_stopping: shown.session.is_some_and(|session| session.stopping.get()),
             has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
             is_explained: explanation.with(Option::is_some),
+            is_reason_asked: rating.is_reason_asked(),
             copied: copied.get(),
             context,
             has_local_time: browser::IS_HERE,

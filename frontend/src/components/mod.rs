@@ -16,6 +16,7 @@ pub(crate) mod earlier_messages;
 pub(crate) mod edit_form;
 pub(crate) mod empty_state;
 mod explanation;
+mod feedback;
 pub(crate) mod file_names;
 pub(crate) mod file_viewer;
 pub(crate) mod find_bar;

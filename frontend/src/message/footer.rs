@@ -1,8 +1,10 @@
 //! The line below a message: its versions, what can be done with it, when it was written, and for an answer its model and
 //! usage.
 
+use std::borrow::Cow;
+
 use tallybook_nodes::{Element, Node};
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::{MessageId, MessageStatus, Rating};
 
 use super::{
     parts::{Slot, element, icon, slot, span, time},
@@ -49,6 +51,8 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
     let footer = if live.has_actions {
         footer
             .with_child(copy(view, live, Copied::Link))
+            .with_child_if_any(can_be_rated(entry).then(|| rate(view, Rating::Up)))
+            .with_child_if_any(can_be_rated(entry).then(|| rate(view, Rating::Down)))
             .with_child_if_any((!has_failed).then(|| when_idle("regenerate", Icon::Again, text.regenerate())))
             .with_child_if_any(has_calls.then(|| when_idle("explain", Icon::Speech, text.explain())))
             .with_child(when_idle("play-again", Icon::Play, text.replay()))
@@ -56,6 +60,25 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
         footer
     };
     footer.with_child_if_any(author).with_child_if_any(usage).with_child(when(view, live))
+}
+
+/// Returns `true` if there is an answer to rate.
+fn can_be_rated(entry: &Entry) -> bool {
+    matches!(entry.status, MessageStatus::Complete | MessageStatus::Stopped | MessageStatus::Interrupted)
+}
+
+/// Renders the button that rates the answer, or removes that rating. Its title has the reason that the user gave.
+fn rate(view: View<'_>, rating: Rating) -> Element {
+    let (name, label) = match rating {
+        Rating::Up => ("rate-up", view.text.good_answer()),
+        Rating::Down => ("rate-down", view.text.bad_answer()),
+    };
+    let given = view.entry.feedback.as_ref().filter(|given| given.rating == rating);
+    let title = match given.and_then(|given| given.reason.as_deref()) {
+        Some(reason) => format!("{label}: {reason}").into(),
+        None => Cow::Borrowed(label),
+    };
+    titled_button(name, Icon::Thumb, label, title).with("aria-pressed", if given.is_some() { "true" } else { "false" })
 }
 
 /// Renders the button that copies something, or says that it did.
@@ -88,13 +111,17 @@ fn when(view: View<'_>, live: &Live) -> Element {
 }
 
 fn button(name: &'static str, sign: Icon, label: &'static str) -> Element {
+    titled_button(name, sign, label, label)
+}
+
+fn titled_button(name: &'static str, sign: Icon, label: &'static str, title: impl Into<Cow<'static, str>>) -> Element {
     element("button")
         .with("type", "button")
         .with("class", "button icon-only quiet small")
         .with("data-testid", name)
         .with("data-action", name)
         .with("aria-label", label)
-        .with("title", label)
+        .with("title", title)
         .with_child(icon(sign))
 }
 

@@ -129,6 +129,8 @@ pub(crate) enum Slot {
     Author,
     /// The explanation of the answer.
     Explanation,
+    /// The field for the reason of a bad rating.
+    Reason,
 }
 
 impl Slot {
@@ -140,6 +142,7 @@ impl Slot {
             Self::Reasoning(_) => "reasoning",
             Self::Author => "author",
             Self::Explanation => "explanation",
+            Self::Reason => "reason",
         }
     }
 
@@ -147,7 +150,7 @@ impl Slot {
         match self {
             Self::Approval(id) | Self::Details(id) => id.0,
             Self::Reasoning(step) => step,
-            Self::Edit | Self::Author | Self::Explanation => 0,
+            Self::Edit | Self::Author | Self::Explanation | Self::Reason => 0,
         }
     }
 
@@ -168,6 +171,7 @@ impl Slot {
             Self::Reasoning(number),
             Self::Author,
             Self::Explanation,
+            Self::Reason,
         ];
         slots.into_iter().find(|slot| slot.name() == name)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tallybook_nodes::write_html;
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, FileKind, MessageEnd, MessageFile, MessageId, MessageStart, MessageStatus, ToolCall,
-    ToolCallId, ToolCallStatus, Usage,
+    AnswerMode, ChatEvent, Feedback, FileKind, MessageEnd, MessageFile, MessageId, MessageStart, MessageStatus, Rating,
+    ToolCall, ToolCallId, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -124,7 +124,7 @@ fn a_message_outside_of_a_conversation_offers_nothing_but_to_copy_it() {
     let live = Live::default();
     let html: String = entries.iter().map(|entry| html(entry, Some(&live))).collect();
     assert!(html.contains("What is 1 + 2?") && html.contains("copy-answer"), "{html}");
-    for action in ["regenerate", "edit", "continue", "older-version", "copy-link", "play-again"] {
+    for action in ["regenerate", "edit", "continue", "older-version", "copy-link", "play-again", "rate-up"] {
         assert!(!html.contains(&format!("data-action=\"{action}\"")), "{action} in {html}");
     }
 }
@@ -145,6 +145,38 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
         assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
     }
     assert!(!answer.contains("older-version"), "there is one version: {answer}");
+}
+
+#[test]
+fn an_answer_that_has_ended_can_be_rated() {
+    let live = Live { has_actions: true, ..Live::default() };
+    let shown = |status: MessageStatus, feedback: Option<Feedback>| {
+        let entry = &conversation(|end| end.status = status)[1];
+        html(&Entry { status, feedback, ..Entry::clone(entry) }, Some(&live))
+    };
+    let button = |html: &str, name: &str| {
+        let html = html.split_once(&format!("data-testid=\"{name}\"")).map(|(_, rest)| rest.to_owned());
+        html.and_then(|rest| Some(rest.split_once('>')?.0.to_owned()))
+    };
+    for status in [MessageStatus::Complete, MessageStatus::Stopped, MessageStatus::Interrupted] {
+        let html = shown(status, None);
+        for name in ["rate-up", "rate-down"] {
+            let button = button(&html, name).unwrap_or_else(|| panic!("{name}: {html}"));
+            assert!(button.contains("aria-pressed=\"false\""), "{button}");
+        }
+    }
+    for status in [MessageStatus::Streaming, MessageStatus::AwaitingApproval, MessageStatus::Failed] {
+        assert_eq!(button(&shown(status, None), "rate-up"), None, "{status:?}");
+    }
+    let reason = Some("It is <3>.".to_owned());
+    let html = shown(MessageStatus::Complete, Some(Feedback { rating: Rating::Down, reason }));
+    let (up, down) = (button(&html, "rate-up").unwrap(), button(&html, "rate-down").unwrap());
+    assert!(up.contains("aria-pressed=\"false\"") && down.contains("aria-pressed=\"true\""), "{html}");
+    assert!(down.contains("title=\"Bad answer: It is &lt;3&gt;.\""), "{down}");
+    assert!(!html.contains("slot-2-reason"), "the field is closed: {html}");
+    let asked = Live { is_reason_asked: true, ..live.clone() };
+    let entry = &conversation(|_| {})[1];
+    assert!(self::html(entry, Some(&asked)).contains("id=\"slot-2-reason-0\""));
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub(crate) struct Live {
     pub(crate) has_models: bool,
     /// `true` if the explanation of the answer was asked for.
     pub(crate) is_explained: bool,
+    /// `true` while the field for the reason of a bad rating is open.
+    pub(crate) is_reason_asked: bool,
     /// The part that was just copied.
     pub(crate) copied: Option<Copied>,
     /// The part of the conversation that the model of the newest answer received, if this is the first message in it.

@@ -1,14 +1,14 @@
 //! The user's actions, as methods that the components call.
 
-use tallybook_protocol::{CallDecision, MessageId, ToolCallId};
+use tallybook_protocol::{CallDecision, Feedback, MessageId, ToolCallId};
 use uuid::Uuid;
 
 use super::{
-    input::Action,
+    input::{Action, Input},
     shell::Session,
     shown::{Edited, Step},
 };
-use crate::{browser, goal::Goal};
+use crate::{api::ApiError, browser, goal::Goal};
 
 impl Session {
     /// Sets the text of the message field.
@@ -140,6 +140,11 @@ impl Session {
     /// Loads the full texts of a call.
     pub(crate) fn load_call(self, id: ToolCallId) {
         self.act(Action::LoadCall(id));
+    }
+
+    /// Shows the user's feedback on an answer. `error` is the reason why another one could not be stored.
+    pub(crate) fn show_feedback(self, id: MessageId, feedback: Option<Feedback>, error: Option<ApiError>) {
+        self.feed(Input::Rated(id, feedback, error));
     }
 
     /// Retries the connection now instead of waiting for the next attempt.

@@ -1,6 +1,6 @@
 //! Inputs of a session: everything that can happen to it.
 
-use tallybook_protocol::{CallDecision, Conversation, FileInfo, MessageId, ToolCall, ToolCallId};
+use tallybook_protocol::{CallDecision, Conversation, Feedback, FileInfo, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
 use super::{
@@ -28,6 +28,8 @@ pub(crate) enum Input {
     Drawn(Ticket),
     /// A tool call was loaded with its full texts, or could not be.
     Call(ToolCallId, Box<Result<ToolCall, ApiError>>),
+    /// The user's feedback on an answer changed. If it could not be stored, contains the feedback before and the error.
+    Rated(MessageId, Option<Feedback>, Option<ApiError>),
     /// The feed reported an event, or may have missed some.
     News(News),
     /// The conversation is about to be deleted from this page (`true`), or the deletion was undone.

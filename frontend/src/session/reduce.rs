@@ -33,6 +33,11 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::Earlier(ticket, first, page) => state.on_earlier(ticket, first, *page, out),
         Input::Drawn(ticket) => state.on_drawn(ticket, out),
         Input::Call(id, call) => state.on_call(id, *call, out),
+        Input::Rated(id, feedback, error) => {
+            state.transcript.rate(id, feedback);
+            state.notice = error.map(|error| error.message(state.text));
+            out.push(Effect::Draw);
+        }
         Input::News(news) => state.on_news(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
         Input::Adopted(draft, files) => state.adopt(&draft, &files),

@@ -291,7 +291,7 @@ impl Session {
     }
 
     /// Handles an input, carries out its effects, and keeps unsent texts. Does nothing once the session has ended.
-    fn feed(self, input: Input) {
+    pub(super) fn feed(self, input: Input) {
         if self.take(input) {
             self.keep();
         }

@@ -157,6 +157,7 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        feedback: None,
         provider: None,
     };
     let messages = turns.iter().flat_map(|&(turn, question, status)| {

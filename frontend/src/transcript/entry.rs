@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    AnswerMode, ContextTruncation, Message, MessageFile, MessageId, MessageStatus, ModelRetry, Plan, PlanStep,
-    PlanStepId, Role, ToolCallId, ToolCallPreparing, Usage,
+    AnswerMode, ContextTruncation, Feedback, Message, MessageFile, MessageId, MessageStatus, ModelRetry, Plan,
+    PlanStep, PlanStepId, Role, ToolCallId, ToolCallPreparing, Usage,
 };
 
 use super::{Call, Item, Segment, StepState, item::StoredItems, layout::Layout, segments::segments};
@@ -56,6 +56,8 @@ pub struct Entry {
     pub author: Option<(String, String)>,
     /// The part of the conversation that the model received, if it did not receive all of it.
     pub told: Option<ContextTruncation>,
+    /// The user's feedback on the answer.
+    pub feedback: Option<Feedback>,
     /// The last reported activity of the model while it writes no text.
     pub activity: Option<Activity>,
     /// The epoch of the turn's last known run. It grows when the turn is resumed.
@@ -81,6 +83,7 @@ impl Entry {
             at_ms: None,
             author: None,
             told: None,
+            feedback: None,
             activity: None,
             epoch: FIRST_EPOCH,
         }
@@ -112,6 +115,7 @@ impl Entry {
             at_ms: Some(message.completed_at.unwrap_or(message.created_at).timestamp_millis()),
             author: message.provider.zip(message.model),
             told: message.told,
+            feedback: message.feedback,
             activity: None,
             epoch: message.epoch,
         }
@@ -212,13 +216,13 @@ impl Entry {
     /// Returns `true` if only the text differs from another state of the same message.
     pub(crate) fn differs_only_in_text(&self, other: &Self) -> bool {
         let Self { id, role, text: _, files, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
-        let Self { siblings, usage, at_ms, author, told, activity, epoch, .. } = self;
+        let Self { siblings, usage, at_ms, author, told, feedback, activity, epoch, .. } = self;
         // Fields that change rarely are compared last. Items are shared, so equal ones usually have the same address.
         (status, activity, items, plan) == (&other.status, &other.activity, &other.items, &other.plan)
             && (id, role, mode, epoch, files) == (&other.id, &other.role, &other.mode, &other.epoch, &other.files)
             && (error, error_code, stop_reason) == (&other.error, &other.error_code, &other.stop_reason)
-            && (siblings, usage, at_ms, author, told)
-                == (&other.siblings, &other.usage, &other.at_ms, &other.author, &other.told)
+            && (siblings, usage, at_ms, author) == (&other.siblings, &other.usage, &other.at_ms, &other.author)
+            && (told, feedback) == (&other.told, &other.feedback)
     }
 
     /// Returns `true` while the turn writes this message.

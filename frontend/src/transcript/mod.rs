@@ -32,7 +32,8 @@ pub use segments::Segment;
 pub use step_state::StepState;
 pub use tally::Tally;
 use tallybook_protocol::{
-    ContextTruncation, Conversation, Earlier, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId, Usage,
+    ContextTruncation, Conversation, Earlier, Feedback, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId,
+    Usage,
 };
 pub use thought::Thought;
 pub use toggles::{ExpandAll, Toggles};
@@ -193,6 +194,13 @@ impl Transcript {
             return;
         };
         *held = Item::Call(Arc::new(call.into())).merged(held.clone());
+    }
+
+    /// Sets the user's feedback on an answer. Ignores answers that are not in the transcript any more.
+    pub fn rate(&mut self, id: MessageId, feedback: Option<Feedback>) {
+        if let Some(entry) = self.find_mut(id) {
+            entry.feedback = feedback;
+        }
     }
 
     /// Returns the messages from the first one on that differs from `drawn`.

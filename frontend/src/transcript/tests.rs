@@ -265,6 +265,7 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        feedback: None,
         created_at: at,
         completed_at: None,
     };

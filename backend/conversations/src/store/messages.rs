@@ -20,7 +20,9 @@ macro_rules! message_columns {
          LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
          WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
          FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
-         WHERE p.message_id = m.id) AS plan_end"
+         WHERE p.message_id = m.id) AS plan_end, (SELECT f.rating FROM feedback f \
+         WHERE f.message_id = m.id) AS rating, (SELECT f.reason FROM feedback f \
+         WHERE f.message_id = m.id) AS rating_reason"
     };
 }
 

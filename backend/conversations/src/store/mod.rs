@@ -1,6 +1,6 @@
-//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, share links, summaries and
-//! retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`. Work
-//! is claimed by a conditional UPDATE that changes exactly one row.
+//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, feedback, share links,
+//! summaries and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no
+//! `FOR UPDATE`. Work is claimed by a conditional UPDATE that changes exactly one row.
 //!
 //! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its
 //! owner requires `deleted_at IS NULL`. A test checks all statements, and lists the exceptions.
@@ -13,6 +13,7 @@ mod columns;
 pub(crate) mod conversations;
 pub(crate) mod decisions;
 pub(crate) mod erasure;
+pub(crate) mod feedback;
 pub(crate) mod message_files;
 pub(crate) mod messages;
 pub(crate) mod model_calls;
@@ -38,4 +39,4 @@ pub(crate) mod user_settings;
 pub use api_clients::ApiClient;
 pub(crate) use columns::{stored_error_type, stored_id};
 pub use conversations::ListFilter;
-pub use rows::ConversationId;
+pub use rows::{ConversationId, FeedbackRow};

@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    AnswerMode, ContextTruncation, ConversationSummary, Message, MessageFile, MessageId, MessagePart, MessageStatus,
-    ModelInfo, RawJson, Role, ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ContextTruncation, ConversationSummary, Feedback, Message, MessageFile, MessageId, MessagePart,
+    MessageStatus, ModelInfo, RawJson, Role, ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus,
+    Usage,
 };
 use uuid::Uuid;
 
@@ -78,6 +79,8 @@ pub(crate) struct MessageRow {
     pub mode: Option<String>,
     /// Byte offset in the text at which the steps of the plan end; `None` without a plan.
     pub plan_end: Option<i64>,
+    #[sqlx(flatten)]
+    feedback: FeedbackRow,
 }
 
 /// Columns that say which part of the conversation an answer's prompt contained.
@@ -92,6 +95,20 @@ impl ContextRow {
     /// Converts the row; `None` if the prompt contained all messages.
     pub(crate) fn into_truncation(self) -> Option<ContextTruncation> {
         Some(ContextTruncation { from: self.told_from?, summary: self.told_summary })
+    }
+}
+
+/// Columns with the feedback on a message.
+#[derive(Clone, Debug, Default, sqlx::FromRow)]
+pub struct FeedbackRow {
+    rating: Option<String>,
+    rating_reason: Option<String>,
+}
+
+impl FeedbackRow {
+    /// Converts the row; `None` if the message is not rated.
+    pub fn into_feedback(self) -> Option<Feedback> {
+        Some(Feedback { rating: self.rating?.into(), reason: self.rating_reason })
     }
 }
 
@@ -301,6 +318,7 @@ impl MessageRow {
             provider: self.provider,
             model: self.model,
             told: self.told.into_truncation(),
+            feedback: self.feedback.into_feedback(),
             created_at: self.created_at,
             completed_at: self.completed_at,
         }

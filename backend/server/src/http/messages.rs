@@ -1,10 +1,12 @@
-//! HTTP handlers for messages: send, regenerate, explain, select a version, play back, subscribe to events, resume,
-//! stop.
+//! HTTP handlers for messages: send, regenerate, explain, rate, select a version, play back, subscribe to events,
+//! resume, stop.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use tallybook_conversations::{ConversationService, journal::EventId};
-use tallybook_protocol::{Conversation, MessageId, NewMessage, Playback, ReasoningSummary, RetryOptions, Window};
+use tallybook_protocol::{
+    Conversation, Feedback, MessageId, NewMessage, Playback, ReasoningSummary, RetryOptions, Window,
+};
 use utoipa::IntoParams;
 use uuid::Uuid;
 
@@ -76,6 +78,40 @@ pub(crate) async fn explain(
     let (uuid, id) = path.into_inner();
     let explain = move |service: ConversationService| async move { service.explain_answer(user, uuid, id).await };
     Ok(HttpResponse::Ok().json(ReasoningSummary { lines: state.run(explain).await? }))
+}
+
+/// Stores your feedback on an answer that has ended, in place of any earlier feedback.
+///
+/// Spaces around the reason are removed, and an empty reason counts as absent. Admins can see the feedback in the tool
+/// history.
+#[utoipa::path(
+    put, path = "/api/conversations/{uuid}/messages/{message_id}/feedback", operation_id = "set_feedback", tag = "Turns",
+    request_body = Feedback, responses((status = 200, body = Feedback), Busy, Invalid),
+)]
+pub(crate) async fn set_feedback(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    path: web::Path<(Uuid, MessageId)>,
+    body: JsonBody<Feedback>,
+) -> Result<HttpResponse, ApiError> {
+    let ((uuid, id), given) = (path.into_inner(), body.0);
+    let set = move |service: ConversationService| async move { service.set_feedback(user, uuid, id, given).await };
+    Ok(HttpResponse::Ok().json(state.run(set).await?))
+}
+
+/// Deletes your feedback on an answer, if there is any.
+#[utoipa::path(
+    delete, path = "/api/conversations/{uuid}/messages/{message_id}/feedback", operation_id = "delete_feedback",
+    tag = "Turns", responses((status = 204, description = "There is no feedback on this answer now.")),
+)]
+pub(crate) async fn delete_feedback(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    path: web::Path<(Uuid, MessageId)>,
+) -> Result<HttpResponse, ApiError> {
+    let (uuid, id) = path.into_inner();
+    state.run(move |service| async move { service.delete_feedback(user, uuid, id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
 }
 
 /// Selects a version: shows the newest branch that contains this message.

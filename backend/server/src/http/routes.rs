@@ -106,6 +106,11 @@ fn api() -> Scope {
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/reasoning-summary")
                 .on(Method::POST, messages::explain),
         )
+        .service(
+            Endpoint::at("/conversations/{uuid}/messages/{message_id}/feedback")
+                .on(Method::PUT, messages::set_feedback)
+                .on(Method::DELETE, messages::delete_feedback),
+        )
         .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/select").on(Method::POST, messages::select))
         .service(
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/playback").on(Method::GET, messages::playback),

@@ -35,6 +35,7 @@ mod endings;
 mod evaluation;
 mod export;
 mod failed_turns;
+mod feedback;
 mod files;
 mod full_disk;
 mod history;

@@ -10,7 +10,7 @@ mod tests;
 
 use std::fmt;
 
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{Rating, ToolCallStatus};
 use uuid::Uuid;
 
 pub(crate) use moment::Moment;
@@ -35,6 +35,8 @@ pub struct Filter {
     pub conversation: Option<Uuid>,
     /// Catalog name of the model that requested the call.
     pub model: Option<String>,
+    /// The user's rating of the answer that the call belongs to.
+    pub rating: Option<Rating>,
     /// Earliest start time.
     pub since: Option<Moment>,
     /// Latest start time (exclusive; a day is included to its end).
@@ -54,6 +56,7 @@ pub(crate) enum Field {
     User,
     Conversation,
     Model,
+    Rating,
     Since,
     Until,
     Slow,
@@ -61,13 +64,14 @@ pub(crate) enum Field {
 
 impl Field {
     /// All fields, in the order in which they are written.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Tool,
         Self::Server,
         Self::Status,
         Self::User,
         Self::Conversation,
         Self::Model,
+        Self::Rating,
         Self::Since,
         Self::Until,
         Self::Slow,
@@ -82,6 +86,7 @@ impl Field {
             Self::User => "user",
             Self::Conversation => "conversation",
             Self::Model => "model",
+            Self::Rating => "rating",
             Self::Since => "since",
             Self::Until => "until",
             Self::Slow => "slow",
@@ -118,6 +123,7 @@ impl Filter {
             Field::User => rest.user = None,
             Field::Conversation => rest.conversation = None,
             Field::Model => rest.model = None,
+            Field::Rating => rest.rating = None,
             Field::Since => rest.since = None,
             Field::Until => rest.until = None,
             Field::Slow => rest.slow = None,
@@ -136,6 +142,7 @@ impl Filter {
             Field::User => self.user.clone(),
             Field::Conversation => self.conversation.map(|uuid| uuid.to_string()),
             Field::Model => self.model.clone(),
+            Field::Rating => self.rating.map(|rating| rating.as_str().to_owned()),
             Field::Since => self.since.map(|moment| moment.to_string()),
             Field::Until => self.until.map(|moment| moment.to_string()),
             Field::Slow => self.slow.map(|slow| slow.to_string()),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{Rating, ToolCallStatus};
 
 use super::{
     super::limits::{MAX_FILTER_CHARS, MAX_WORD_CHARS, MAX_WORDS},
@@ -36,6 +36,9 @@ pub enum FilterError {
     /// The status does not exist.
     #[error("“{0}” isn't a status. Use one of: {all}.", all = statuses())]
     Status(String),
+    /// The rating does not exist.
+    #[error("“{0}” isn't a rating. Use one of: up, down.")]
+    Rating(String),
     /// The value is not a conversation ID.
     #[error("“{0}” isn't a conversation ID. Copy the ID from the conversation's URL.")]
     Conversation(String),
@@ -132,6 +135,10 @@ impl Filter {
             Field::Status => {
                 let status = ToolCallStatus::ALL.into_iter().find(|status| status.as_str().eq_ignore_ascii_case(value));
                 self.status = Some(status.ok_or_else(|| FilterError::Status(value.to_owned()))?);
+            }
+            Field::Rating => {
+                let rating = Rating::ALL.into_iter().find(|rating| rating.as_str().eq_ignore_ascii_case(value));
+                self.rating = Some(rating.ok_or_else(|| FilterError::Rating(value.to_owned()))?);
             }
             Field::Conversation => {
                 let uuid = value.parse().map_err(|_| FilterError::Conversation(value.to_owned()))?;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use proptest::prelude::*;
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{Rating, ToolCallStatus};
 
 use super::{Filter, FilterError, Moment, Slow, moment::Unit};
 
@@ -16,6 +16,7 @@ fn filters_have_a_canonical_form() {
         ("", ""),
         ("  not\tfound　エラー ", "not found エラー"),
         ("status:ERROR tool:add", "tool:add status:error"),
+        ("rating:Down model:a", "model:a rating:down"),
         ("Server:built-in", "server:built-in"),
         ("user:\"ann lee\" model:\"a \\\"b\\\"\"", "user:\"ann lee\" model:\"a \\\"b\\\"\""),
         ("\"phrases with \\\" in them\"", "\"phrases with \\\" in them\""),
@@ -42,10 +43,10 @@ fn filters_have_a_canonical_form() {
 #[test]
 fn each_part_can_be_left_out() {
     let all = "tool:add server:docs status:error user:ann conversation:00000000-0000-4000-8000-00000000000a \
-        model:\"Large one\" since:7d until:2026-11-02 slow:>5s word \"two words\"";
+        model:\"Large one\" rating:up since:7d until:2026-11-02 slow:>5s word \"two words\"";
     let parts = read(all).parts();
     let written: Vec<&str> = parts.iter().map(|(written, _)| written.as_str()).collect();
-    assert_eq!((written.len(), written.join(" ")), (11, all.to_owned()));
+    assert_eq!((written.len(), written.join(" ")), (12, all.to_owned()));
     for (written, rest) in &parts {
         assert_eq!(format!(" {all} ").replacen(&format!(" {written} "), " ", 1).trim(), rest.to_string());
     }
@@ -63,6 +64,7 @@ fn invalid_filters_are_reported() {
     assert_eq!(wrong("tool:\"\""), FilterError::Empty("tool"));
     assert_eq!(wrong("tool:a tool:b"), FilterError::Twice("tool"));
     assert_eq!(wrong("status:fine"), FilterError::Status("fine".to_owned()));
+    assert_eq!(wrong("rating:good"), FilterError::Rating("good".to_owned()));
     assert_eq!(wrong("conversation:x"), FilterError::Conversation("x".to_owned()));
     for time in
         ["yesterday", "2026-13-01", "1969-01-01", "9999-01-01", "+7d", "-1d", "200000d", "d", "2026-11-01T25:00"]
@@ -109,6 +111,7 @@ prop_compose! {
         user in proptest::option::of(text()),
         conversation in proptest::option::of(any::<u128>()),
         model in proptest::option::of(text()),
+        is_up in proptest::option::of(any::<bool>()),
         since in proptest::option::of(moments()),
         until in proptest::option::of(moments()),
         ms in proptest::option::of(0..=1_000_000_000_i64),
@@ -117,6 +120,7 @@ prop_compose! {
         Filter {
             tool, server, user, model, since, until, words,
             status: is_failed.then_some(ToolCallStatus::Error),
+            rating: is_up.map(|is_up| if is_up { Rating::Up } else { Rating::Down }),
             conversation: conversation.map(uuid::Uuid::from_u128),
             slow: ms.map(|ms| if ms % 2 == 0 { Slow::Longer(ms) } else { Slow::Shorter(ms) }),
         }

@@ -163,7 +163,7 @@ impl CallRange {
     ) -> sqlx::Result<Vec<PositionRow>> {
         let (rest, is_covered) = match self.order {
             Order::Newest => (condition.rest(), condition.is_covered_by_index()),
-            Order::Slowest => (condition.all(), !condition.has_words()),
+            Order::Slowest => (condition.all(), !condition.needs_rows()),
         };
         let sql = if rest.is_empty() {
             self.inner(condition, PLACE).value(i64::from(self.calls.min(limit)))
@@ -236,7 +236,7 @@ pub(crate) async fn list_newest_of_few(
     limit: u32,
 ) -> sqlx::Result<Option<Vec<PositionRow>>> {
     let Some(durations) = condition.along_durations() else { return Ok(None) };
-    let is_covered = !condition.has_words();
+    let is_covered = !condition.needs_rows();
     let few = if is_covered { MAX_SORTED } else { FEW };
     // The second statement reads up to twice as many calls as the limit, because calls may be added after the first
     // one.

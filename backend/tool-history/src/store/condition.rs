@@ -75,6 +75,15 @@ const SERVER: Column = Column {
     is_wide: false,
 };
 
+/// The rating of a call's answer, which is in another table. It leads only if few calls match it, because the database
+/// must sort them.
+const RATING: Column = Column {
+    along: " FROM feedback f JOIN tool_calls ON tool_calls.message_id = f.message_id WHERE 1 = 1",
+    plain: " AND f.rating = ",
+    hidden: " AND (SELECT f.rating FROM feedback f WHERE f.message_id = t.message_id) = ",
+    is_wide: false,
+};
+
 /// A column with the value it must have.
 #[derive(Clone, Debug)]
 struct Equal {
@@ -93,6 +102,10 @@ pub(crate) struct Condition {
     until: Option<DateTime<Utc>>,
     slow: Option<Slow>,
     words: Vec<Pattern>,
+    /// The rating, unless it is the leading column.
+    rating: Option<Equal>,
+    /// `true` if the rows of calls must be read: no index of calls has their texts or the ratings of their answers.
+    needs_rows: bool,
     /// `true` if no call can match.
     is_impossible: bool,
 }
@@ -133,6 +146,10 @@ impl Condition {
             since: filter.since.map(|moment| moment.beginning(now)),
             until: filter.until.map(|moment| moment.end(now)),
             slow: filter.slow,
+            rating: filter
+                .rating
+                .map(|rating| Equal { column: RATING, value: Value::Text(rating.as_str().to_owned()) }),
+            needs_rows: !filter.words.is_empty() || filter.rating.is_some(),
             words: filter.words.iter().map(|word| Pattern::new(word)).collect(),
             is_impossible: filter.server.as_deref().zip(named).is_some_and(|(server, named)| server != named),
         }
@@ -148,18 +165,18 @@ impl Condition {
         self.is_impossible
     }
 
-    /// Returns `true` if texts are searched.
-    pub(crate) fn has_words(&self) -> bool {
-        !self.words.is_empty()
+    /// Returns `true` if texts or ratings are tested, which no index of calls contains.
+    pub(crate) fn needs_rows(&self) -> bool {
+        self.needs_rows
     }
 
     /// Returns `true` if the index of the leading column is enough to test the condition.
     pub(crate) fn is_covered_by_index(&self) -> bool {
-        !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
+        !self.needs_rows && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
     }
 
-    /// Returns `true` if the condition limits a column or the start time. Limits on the duration, and searched texts,
-    /// do not count.
+    /// Returns `true` if the condition limits a column or the start time. Limits on the duration, searched texts, and a
+    /// rating that does not lead do not count.
     pub(crate) fn names_something(&self) -> bool {
         self.leading.is_some() || self.since.is_some() || self.until.is_some()
     }
@@ -183,15 +200,23 @@ impl Condition {
         self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
     }
 
-    /// Returns a condition for each column that can lead, starting with the current one. Empty if there is at most one.
+    /// Returns a condition for each column that can lead: the rating, the current column, and the others. Empty if no
+    /// other than the current column can.
     pub(crate) fn ways(&self) -> Vec<Self> {
-        let Some(leading) = self.leading.as_ref().filter(|_| !self.equal.is_empty()) else { return Vec::new() };
+        let by_rating = self.rating.as_ref().map(|rating| {
+            let equal = self.leading.iter().chain(&self.equal).cloned().collect();
+            Self { leading: Some(rating.clone()), equal, rating: None, ..self.clone() }
+        });
+        let by_rating = by_rating.into_iter();
+        let Some(leading) = self.leading.as_ref().filter(|_| !self.equal.is_empty()) else {
+            return by_rating.collect();
+        };
         let others = self.equal.iter().enumerate().map(|(place, other)| {
             let mut way = Self { leading: Some(other.clone()), ..self.clone() };
             way.equal[place] = leading.clone();
             way
         });
-        std::iter::once(self.clone()).chain(others).collect()
+        by_rating.chain(std::iter::once(self.clone())).chain(others).collect()
     }
 
     /// Returns the condition on the duration, for the index of durations; `None` if there is none.
@@ -205,7 +230,7 @@ impl Condition {
     /// Returns the conditions on calls `t` except those on the leading column and the start time.
     pub(crate) fn rest(&self) -> Sql {
         let mut rest = Sql::default();
-        for Equal { column, value } in &self.equal {
+        for Equal { column, value } in self.equal.iter().chain(&self.rating) {
             rest = rest.text(column.hidden).value(value.clone());
         }
         rest = match self.slow {

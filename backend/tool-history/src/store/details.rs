@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_conversations::ConversationId;
+use tallybook_conversations::{ConversationId, FeedbackRow};
 use tallybook_database::{Database, select};
 use tallybook_protocol::{
     ApprovalScope, DeciderKind, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
@@ -31,6 +31,9 @@ pub struct CallDetailsRow {
     #[sqlx(try_from = "String")]
     pub turn_status: MessageStatus,
     pub model: Option<String>,
+    /// The user's feedback on the answer.
+    #[sqlx(flatten)]
+    pub feedback: FeedbackRow,
     /// UUID of the conversation.
     pub uuid: String,
     pub title: String,
@@ -156,6 +159,9 @@ pub struct WholeMessageRow {
     /// the summary that was sent in their place.
     pub told_from: Option<MessageId>,
     pub told_summary: Option<String>,
+    /// The user's feedback on the message, if it is an answer.
+    #[sqlx(flatten)]
+    pub feedback: FeedbackRow,
     pub created_at: DateTime<Utc>,
 }
 
@@ -170,13 +176,15 @@ pub(crate) async fn find_call_texts(
         .query(select!(
             "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
              t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, \
-             t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, u.name AS user_name, \
-             COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ?) AS input, \
+             t.error_type, m.status AS turn_status, m.model, f.rating, f.reason AS rating_reason, c.uuid, c.title, \
+             c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, \
+             SUBSTR(t.input_text, 1, ?) AS input, \
              OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input, \
              OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ?) AS output, \
              OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS \
              error_bytes FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-             JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id WHERE t.id = ?"
+             JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
+             LEFT JOIN feedback f ON f.message_id = m.id WHERE t.id = ?"
         ))
         .bind(max_chars)
         .bind(max_chars)
@@ -319,7 +327,9 @@ pub(crate) async fn list_messages(
         .query(select!(
             "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
              status, error, model, told_from, (SELECT s.summary FROM conversation_summaries s \
-             WHERE s.id = messages.summary_id) AS told_summary, created_at FROM messages \
+             WHERE s.id = messages.summary_id) AS told_summary, (SELECT r.rating FROM feedback r \
+             WHERE r.message_id = messages.id) AS rating, (SELECT r.reason FROM feedback r \
+             WHERE r.message_id = messages.id) AS rating_reason, created_at FROM messages \
              WHERE conversation_id = ? AND (created_at, id) >= (SELECT f.created_at, f.id \
              FROM messages f WHERE f.conversation_id = ? AND ? IN (0, f.id) \
              ORDER BY f.created_at, f.id LIMIT 1) ORDER BY created_at, id LIMIT ?"

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, select};
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{Rating, ToolCallStatus};
 
 use super::sql::list_by_ids;
 
@@ -59,6 +59,15 @@ pub(crate) struct PurposesRow {
     pub(crate) purpose: String,
     #[sqlx(flatten)]
     pub(crate) spent: UsageRow,
+}
+
+/// Number of a model's answers with a rating.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct RatingsRow {
+    pub(crate) model_name: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) rating: Rating,
+    pub(crate) answers: i64,
 }
 
 /// The counts of one hour.
@@ -256,6 +265,23 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
         query.execute().await?;
     }
     Ok(())
+}
+
+/// Counts the ratings that users gave or changed since a time, at most `limit`. They are not counted by the hour, because
+/// they change.
+pub(crate) async fn count_ratings(db: &Database, since: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<RatingsRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT model_name, rating, COUNT(*) AS answers FROM (SELECT f.rating, COALESCE(m.model, \
+             (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+             ORDER BY k.step DESC LIMIT 1), '?') AS model_name FROM (SELECT message_id, rating FROM feedback \
+             WHERE updated_at >= ? ORDER BY updated_at DESC LIMIT ?) AS f JOIN messages m ON m.id = f.message_id) \
+             AS rated GROUP BY model_name, rating"
+        ))
+        .bind(since)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the names of users.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::{MessageId, PlanStepId, ToolCallId};
+use tallybook_protocol::{MessageId, PlanStepId, Rating, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
@@ -102,6 +102,8 @@ impl MessageState {
                 leave_button();
             }
             "usage" => self.show_usage(session),
+            "rate-up" => self.rating.press(session, Rating::Up),
+            "rate-down" => self.rating.press(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),
             "newer-version" => self.step(session, Step::Newer),
             "continue" => self.recover(session, WayOn::Continue),

@@ -13,8 +13,8 @@ use web_sys::Element;
 use super::state::MessageState;
 use crate::{
     components::{
-        consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, model_picker::Author,
-        reasoning::ReasoningText, shown::read, tool_call_details::ToolCallDetails,
+        consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, feedback::ReasonForm,
+        model_picker::Author, reasoning::ReasoningText, shown::read, tool_call_details::ToolCallDetails,
     },
     message::{Slot, call_details_id},
     reactive::memo,
@@ -71,6 +71,7 @@ impl MessageState {
                 let picker = move || author.get().map(|(_, name)| view! { <Author entry session models name /> });
                 picker.into_any()
             }
+            Slot::Reason => view! { <ReasonForm rating=self.rating session=session? /> }.into_any(),
             Slot::Explanation => view! { <ExplanationNote explanation=self.explanation /> }.into_any(),
         })
     }

@@ -8,6 +8,7 @@ use tallybook_protocol::MessageId;
 use crate::{
     components::{
         explanation::Explanation,
+        feedback::AnswerRating,
         file_viewer::FileView,
         shown::{Played, Shown, Used},
     },
@@ -32,6 +33,7 @@ pub(super) struct MessageState {
     pub(super) is_unfolded: RwSignal<bool>,
     pub(super) copied: RwSignal<Option<Copied>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
+    pub(super) rating: AnswerRating,
 }
 
 impl MessageState {
@@ -50,6 +52,7 @@ impl MessageState {
             is_unfolded: RwSignal::new(false),
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
+            rating: AnswerRating::new(id, shown.entry),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Single actions and inputs, and their effects.
 
 use tallybook_protocol::{
+    Feedback,
     MessageStatus::{Complete, Streaming},
-    Window,
+    Rating, Window,
 };
 
 use super::{super::input::Creation, *};
@@ -381,4 +382,18 @@ fn a_message_is_kept_as_unsent_until_it_is_stored() {
     assert_eq!(here.state.unsent(), "and more");
     again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(again.state.draft, "and more", "a stored message is removed from the draft");
+}
+
+#[test]
+fn feedback_that_cannot_be_stored_is_taken_back_with_a_notice() {
+    let mut here = TestPage::open("Q1");
+    let given = |here: &TestPage| here.state.transcript.find(MessageId(11)).unwrap().feedback.clone();
+    let up = Some(Feedback { rating: Rating::Up, reason: None });
+    assert!(here.tell(Input::Rated(MessageId(11), up.clone(), None)).contains(&Effect::Draw));
+    assert_eq!((given(&here), here.state.notice.as_ref()), (up.clone(), None));
+    here.tell(Input::Rated(MessageId(11), None, Some(refused(500))));
+    assert_eq!((given(&here), here.state.notice.is_some()), (None, true));
+    here.tell(Input::Rated(MessageId(11), up.clone(), None));
+    assert_eq!((given(&here), here.state.notice.as_ref()), (up, None));
+    here.tell(Input::Rated(MessageId(99), None, None));
 }

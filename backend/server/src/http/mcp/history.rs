@@ -52,8 +52,8 @@ pub(crate) fn tools() -> Vec<Value> {
          hour.",
     );
     let filter = text(
-        "tool: server: status: conversation: model: since: until: slow:>5s, and words or \"phrases\" that stand in the \
-         input, the output or the error; admins also user:. For example: status:error since:7d. Empty for all.",
+        "tool: server: status: conversation: model: rating: since: until: slow:>5s, and words or \"phrases\" that stand \
+         in the input, the output or the error; admins also user:. For example: status:error since:7d. Empty for all.",
     );
     let cursor = text("next_cursor of the page before.");
     let tool = |name: &str, description: &str, properties: Value, required: Value| {
@@ -178,7 +178,7 @@ async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Resul
         "tool": row.tool_name, "server": server(row.server), "status": row.status, "model": row.model,
         "input": cut(&row.input), "output": row.output.as_deref().map(cut), "error": row.error.as_deref().map(cut),
         "error_type": row.error_type, "is_cut": is_cut, "conversation": row.uuid, "user": row.user_name,
-        "decisions": decisions.iter().map(decision).collect::<Vec<_>>(),
+        "feedback": row.feedback.into_feedback(), "decisions": decisions.iter().map(decision).collect::<Vec<_>>(),
     })))
 }
 

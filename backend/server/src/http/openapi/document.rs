@@ -49,7 +49,7 @@ use crate::http::{
         export::download, feed::subscribe,
         files::create, files::find, files::content, files::text, files::delete,
         messages::create, messages::regenerate, messages::select, messages::playback, messages::subscribe,
-        messages::continue_turn, messages::stop, messages::explain,
+        messages::continue_turn, messages::stop, messages::explain, messages::set_feedback, messages::delete_feedback,
         approvals::decide, approvals::decide_several, approvals::list, approvals::revoke,
         tools::list, tools::find_disabled, tools::set_disabled, tools::switch, tools::accept, tool_calls::find,
         models::list, search::everywhere, search::in_conversation, shares::create, shares::list, shares::revoke,

@@ -5,6 +5,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use tallybook_accounts::UserId;
+use tallybook_conversations::FeedbackRow;
 use tallybook_frontend::invisible::{escaped, escaped_json};
 use tallybook_protocol::ToolCallId;
 use tallybook_tool_history::{BUILT_IN, CallDetails, MAX_RERUN_INPUT_BYTES, RerunId, Subject, ToolHistory};
@@ -12,6 +13,7 @@ use tallybook_tool_history::{BUILT_IN, CallDetails, MAX_RERUN_INPUT_BYTES, Rerun
 use super::{
     super::{caller::Admin, query::Query, state::State},
     format,
+    i18n::Messages,
     layout::{Frame, ReasonForm, answer, refusal, take_reason},
     rerun,
     timeline::{Bar, bars},
@@ -42,6 +44,20 @@ struct Decision {
     datetime: String,
 }
 
+/// The owner's feedback on an answer.
+pub(crate) struct Feedback {
+    pub(crate) word: &'static str,
+    pub(crate) reason: Option<Visible>,
+}
+
+impl Feedback {
+    pub(crate) fn of(row: FeedbackRow, texts: Messages) -> Option<Self> {
+        let given = row.into_feedback()?;
+        let reason = given.reason.map(|reason| Visible::new(reason, texts.0));
+        Some(Self { word: texts.rating(given.rating), reason })
+    }
+}
+
 struct Vote {
     word: &'static str,
     model: String,
@@ -60,6 +76,7 @@ struct CallPage {
     deletion: Option<String>,
     facts: Vec<Fact>,
     sections: Vec<Text>,
+    feedback: Option<Feedback>,
     votes: Vec<Vote>,
     decisions: Vec<Decision>,
     bars: Vec<Bar>,
@@ -160,6 +177,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
         deletion: deletion.map(|deletion| texts.deleted_by_owner(&deletion)),
         facts: facts.into_iter().flatten().collect(),
         sections: sections.into_iter().flatten().collect(),
+        feedback: Feedback::of(row.feedback, texts),
         votes: votes
             .into_iter()
             .map(|row| Vote {

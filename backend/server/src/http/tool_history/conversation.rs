@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{
     super::{caller::Admin, query::Query, state::State},
+    call::Feedback,
     format,
     i18n::Messages,
     layout::{Frame, ReasonForm, answer, refusal, take_reason},
@@ -45,6 +46,7 @@ struct Message {
     /// Status of the turn, unless it is complete.
     status: Option<&'static str>,
     error: Option<Visible>,
+    feedback: Option<Feedback>,
     model: Option<String>,
     /// The context that the model received, if it did not contain all earlier messages.
     told: Option<ContextView>,
@@ -172,6 +174,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         status: Some(texts.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: visible(message.content),
         error: message.error.map(visible),
+        feedback: Feedback::of(message.feedback, texts),
         told: message
             .told_from
             .map(|from| ContextView { from, summary: visible(message.told_summary.unwrap_or_default()) }),

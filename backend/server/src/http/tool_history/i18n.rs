@@ -6,7 +6,7 @@ use tallybook_frontend::{
     format::{duration, size},
 };
 use tallybook_protocol::{
-    ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict,
+    ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, Rating, ToolCallStatus, Verdict,
 };
 use tallybook_tool_history::{
     Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState, ToolHistoryError, statuses,
@@ -30,8 +30,8 @@ messages! {
     back_to_list: "All tool calls", "すべてのツール呼び出し";
     filter: "Filter", "絞り込み";
     filter_hint:
-        "tool: server: status: user: conversation: model: since: until: slow:>5s, words and “phrases”. Times are UTC.",
-        "tool: server: status: user: conversation: model: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
+        "tool: server: status: user: conversation: model: rating: since: until: slow:>5s, words and “phrases”. Times are UTC.",
+        "tool: server: status: user: conversation: model: rating: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
     leave_out: "remove", "外す";
     order: "Order", "並び順";
     newest: "Newest first", "新しい順";
@@ -75,6 +75,7 @@ messages! {
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     summed_up: "Earlier messages were summarized to fit the model's context", "以前のメッセージは、モデルのコンテキストに収まるように要約されました";
     left_out: "Earlier messages were left out to fit the model's context", "以前のメッセージは、モデルのコンテキストに収まるように省略されました";
+    feedback: "Feedback on the answer", "回答への評価";
     votes: "Votes of the reviewing models", "レビューモデルの判定";
     decisions: "Decisions", "承認の判断";
     by: "by", "判断者:";
@@ -104,6 +105,7 @@ messages! {
     of_models: "Models", "モデル";
     of_people: "Users", "ユーザー";
     of_purposes: "Purposes", "モデルの用途";
+    of_ratings: "Ratings of answers", "回答への評価";
     of_days: "Days", "日別";
     failed_share: "Failed", "失敗";
     half_within: "Median", "所要時間（中央値）";
@@ -210,6 +212,15 @@ impl Messages {
             DeciderKind::Timeout => self.of("because the approval timed out", "期限までに承認なし").to_owned(),
             DeciderKind::Unknown => format!("{} “{name}”", self.by()),
         }
+    }
+
+    /// Returns the label of a rating.
+    pub(crate) fn rating(self, rating: Rating) -> &'static str {
+        let (english, japanese) = match rating {
+            Rating::Up => ("Good answer", "良い回答"),
+            Rating::Down => ("Bad answer", "良くない回答"),
+        };
+        self.of(english, japanese)
     }
 
     /// Returns the label of a reviewing model's vote.
@@ -391,6 +402,9 @@ impl Messages {
             FilterError::Twice(name) => format!("「{name}:」が2回指定されています。1回だけ指定できます。"),
             FilterError::Status(status) => {
                 format!("「{status}」という状態はありません。指定できるのは {} です。", statuses())
+            }
+            FilterError::Rating(rating) => {
+                format!("「{rating}」という評価はありません。指定できるのは up と down です。")
             }
             FilterError::Conversation(id) => format!("「{id}」は会話のIDではありません。会話のアドレスにあります。"),
             FilterError::Time(time) => {

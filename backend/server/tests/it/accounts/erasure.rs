@@ -70,6 +70,9 @@ async fn fill(team: &Team, model: &MockLlm, who: &Who) {
         team.ask(who, uuid, MARKER).await;
     }
     let [shared, archived, deleted] = conversations;
+    let found = team.json(who, Method::GET, &format!("/api/conversations/{shared}"), Value::Null, 200).await;
+    let path = format!("/api/conversations/{shared}/messages/{}/feedback", found["messages"][1]["id"]);
+    team.json(who, Method::PUT, &path, json!({"rating": "down", "reason": MARKER}), 200).await;
     let path = format!("/api/conversations/{shared}/shares");
     team.json(who, Method::POST, &path, json!({"tool_calls": true}), 201).await;
     let update = json!({"archived": true, "title": MARKER});
@@ -116,7 +119,7 @@ on_every_engine! {
         team.ask(&root, &others, "Is this mine?").await;
         let found = mentions(&team.app, &engine, MARKER).await;
         for column in ["api_keys.name", "conversations.title", "messages.content", "tool_calls.input_text", "shares.messages",
-            "users.instructions", "journal_events.data", "responses.input", "files.name", "file_texts.text"]
+            "users.instructions", "journal_events.data", "responses.input", "files.name", "file_texts.text", "feedback.reason"]
         {
             assert!(found.contains(&column.to_owned()), "{column}: {found:?}");
         }

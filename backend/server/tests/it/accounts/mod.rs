@@ -25,6 +25,6 @@ pub(crate) mod rights;
 mod sharing;
 mod sign_in;
 mod streams;
-mod tool_history;
+pub(crate) mod tool_history;
 mod unauthenticated;
 mod user_names;

@@ -1,5 +1,6 @@
-//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, as charts and in
-//! words. The charts over time are in `charts`, the tables in `tables`, and the text of both in `i18n`.
+//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, and on ratings of
+//! answers, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both
+//! in `i18n`.
 
 mod charts;
 mod i18n;
@@ -9,10 +10,11 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use tallybook_protocol::Rating;
 use tallybook_tool_history::{Figures, ToolHistory};
 
 pub(crate) use self::charts::Chart;
-use self::tables::{Shown, Table, Tools};
+use self::tables::{RatingsTable, Shown, Table, Tools};
 use super::{
     super::{caller::Admin, query::Query, state::State},
     i18n::Messages,
@@ -48,6 +50,7 @@ struct FiguresPage {
     tools: Option<Tools>,
     /// Model usage by day, model, user, and purpose.
     tables: Vec<Table>,
+    ratings: Option<RatingsTable>,
     /// URL of this page with all rows; `None` if the page already shows them.
     all_rows: Option<String>,
 }
@@ -91,6 +94,7 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Show
         charts: charts::of(figures, since, hours, texts),
         tools: tables::of_tools(figures, shown, texts),
         tables: tables::of_models(figures, shown, texts),
+        ratings: tables::of_ratings(figures),
         all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
         frame,
     }

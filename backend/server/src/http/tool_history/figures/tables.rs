@@ -1,9 +1,9 @@
-//! Tables of statistics: the tools by number of calls, and model usage by day and by cost. Each figure has a bar. In
-//! most columns, its length is relative to the column's largest value.
+//! Tables of statistics: the tools by number of calls, model usage by day and by cost, and ratings by model. Each figure
+//! has a bar. In most columns, its length is relative to the column's largest value.
 
 use std::collections::BTreeMap;
 
-use tallybook_tool_history::{Figures, ToolFigures, Usage};
+use tallybook_tool_history::{Figures, Ratings, ToolFigures, Usage};
 
 use super::{
     super::{format, i18n::Messages},
@@ -67,6 +67,12 @@ pub(crate) struct Table {
     pub(crate) more: Option<String>,
 }
 
+/// Table of the ratings by model.
+pub(crate) struct RatingsTable {
+    /// A model's name, and its numbers of answers that are rated as good and as bad.
+    pub(crate) rows: Vec<(String, [Cell; 2])>,
+}
+
 /// Returns the table of the tools that were called; `None` if no tool was called.
 pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Option<Tools> {
     let mut tools: Vec<_> = figures.tools.iter().collect();
@@ -107,6 +113,18 @@ pub(crate) fn of_models(figures: &Figures, shown: Shown, texts: Messages) -> Vec
         table(texts.of_purposes(), sorted(&purposes), shown, texts),
     ];
     tables.into_iter().flatten().collect()
+}
+
+/// Returns the table of ratings, the models with most of them first; `None` if there are none.
+pub(crate) fn of_ratings(figures: &Figures) -> Option<RatingsTable> {
+    let mut models: Vec<_> = figures.ratings.iter().collect();
+    models.sort_by_key(|(_, Ratings { up, down })| -(up + down));
+    models.truncate(MAX_ROWS);
+    // Both columns have the same scale.
+    let most = models.iter().map(|(_, Ratings { up, down })| *up.max(down)).max()?;
+    let cell = |answers| Cell { text: format::number(answers), length: length(answers, most) };
+    let row = |(name, ratings): (&String, &Ratings)| (name.clone(), [cell(ratings.up), cell(ratings.down)]);
+    Some(RatingsTable { rows: models.into_iter().map(row).collect() })
 }
 
 /// Sorts by cost, then by output tokens, largest first.

@@ -82,6 +82,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row(post.clone(), "/api/conversations/{uuid}/messages", SOMEBODYS).json(json!({"content": "Again"})),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/regenerate", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", SOMEBODYS),
+        row(Method::PUT, "/api/conversations/{uuid}/messages/{message_id}/feedback", SOMEBODYS)
+            .json(json!({"rating": "up"})),
+        row(delete.clone(), "/api/conversations/{uuid}/messages/{message_id}/feedback", one_users(204)),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/usage", SOMEBODYS),

@@ -7,7 +7,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team},
-    kit::{Call, calls_on, next_of, page, start, write_calls, write_turn},
+    kit::{Call, calls_on, next_of, page, run, start, write_calls, write_turn},
 };
 use crate::support::{Engine, on_every_engine};
 
@@ -74,6 +74,7 @@ fn choices() -> Vec<Vec<Part>> {
             part("slow:>200ms", |call| call.duration_ms.is_some_and(|ms| ms > 200)),
             part("slow:<5ms", |call| call.duration_ms.is_some_and(|ms| ms < 5)),
         ],
+        vec![all(), part("rating:down", |call| call.turn == 1), part("rating:up", |call| call.turn == 2)],
         vec![all(), Part(since, |call| call.minute >= 1_000), Part(until, |call| call.minute < 3_900)],
     ]
 }
@@ -87,6 +88,12 @@ on_every_engine! {
         let db = engine.pool().await;
         for (turn, (user, model)) in (1..).zip(people.into_iter().zip(MODELS)) {
             write_turn(&db, turn, user, model).await;
+            let rating = if turn == 1 { "down" } else { "up" };
+            run!(
+                &db,
+                "INSERT INTO feedback (message_id, rating, created_at, updated_at) VALUES (?, ?, ?, ?)",
+                turn, rating, start(), start()
+            );
         }
         let mut calls: Vec<Call<'_>> = (1..=CALLS).map(call).collect();
         let of_turn = |turn: i64| {
@@ -104,7 +111,7 @@ on_every_engine! {
                 calls.sort_by_key(|call| std::cmp::Reverse((call.duration_ms, call.id)));
             }
             // Tests only some of the combinations, but each part meets each other part.
-            for number in (0..combinations).step_by(41) {
+            for number in (0..combinations).step_by(131) {
                 let mut rest = number;
                 let parts: Vec<&Part> = choices.iter().map(|choice| {
                     let part = &choice[rest % choice.len()];

@@ -15,4 +15,4 @@ mod purposes;
 mod reruns;
 mod sql;
 
-pub(crate) use kit::{page, say_why};
+pub(crate) use kit::{calls_on, filtered, page, say_why};
