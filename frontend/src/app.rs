@@ -53,7 +53,7 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 ///   too.
 /// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
 ///   interactive is stored as a draft. The mount moves it into the new field and sends it if the user asked for that
-///   (`browser::TakingOver`).
+///   (`browser::PageSwap`).
 /// - It marks a button of a message, the list, or the header that the user presses before that part is interactive.
 ///   The button is pressed again once it is. A menu that the user closes in the meantime is not reopened.
 /// - On a touch screen, Enter inserts a line break, and the hint about keys is removed.
@@ -277,7 +277,7 @@ pub(crate) async fn mount() {
     }
     let Some(start) = Start::from_document() else { return };
     browser::next_task().await;
-    let Some(taking_over) = browser::TakingOver::begin(APP_ID) else { return };
+    let Some(page_swap) = browser::PageSwap::begin(APP_ID) else { return };
     let page = move || {
         let preferences = browser::preferences();
         provide_context(preferences);
@@ -285,7 +285,7 @@ pub(crate) async fn mount() {
         view! { <ChatPage start /> }
     };
     in_turn::begin();
-    leptos::mount::mount_to(taking_over.place(), page).forget();
+    leptos::mount::mount_to(page_swap.place(), page).forget();
     loop {
         browser::next_task().await;
         let Some(is_due) = in_turn::next() else { break };
@@ -298,7 +298,7 @@ pub(crate) async fn mount() {
     browser::released().await;
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
-    taking_over.finish(&kept, COMPOSER_ID);
+    page_swap.finish(&kept, COMPOSER_ID);
     mark_alive();
     in_turn::end();
     for in_turn::Around { id, is_due } in around {
@@ -308,7 +308,7 @@ pub(crate) async fn mount() {
         is_due.try_set(true);
         tick().await;
         if let Some(drawn) = drawn {
-            drawn.make_way();
+            drawn.replace();
         }
     }
 }

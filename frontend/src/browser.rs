@@ -2,15 +2,15 @@
 //! effects and event handlers call them, and those run only in the browser.
 
 mod chunks;
+mod clipboard_download;
 mod clock;
 mod focus;
 mod network;
+mod page_swap;
 mod sight;
 mod signed_out;
 mod storage;
 mod tabs;
-mod taking_out;
-mod taking_over;
 mod typed;
 mod upload;
 
@@ -23,24 +23,24 @@ use web_sys::{HtmlDocument, Window};
 
 pub(crate) use self::{
     chunks::load_chunk,
+    clipboard_download::{copy, download, save_text},
     clock::{calendar, in_days, local_time, now, time_of_day},
     focus::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
     network::{Body, Response, fetch, send_at_leaving},
+    page_swap::{DRAWN, PRESSED, adopt_drawn, drawn_by_server, drop_stale, released, remove_stale, replace_stale},
     sight::{is_in_sight, when_in_sight},
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
-    taking_out::{copy, download, save_text},
-    taking_over::{DRAWN, PRESSED, adopt_drawn, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn},
     typed::{COMPOSING, SENDS},
     upload::upload,
 };
 #[cfg(feature = "browser")]
 pub(crate) use self::{
-    taking_over::{DrawnPart, TakingOver},
+    page_swap::{DrawnPart, PageSwap},
     typed::composed,
 };
 use crate::{
@@ -270,7 +270,7 @@ pub(crate) async fn load_style() -> bool {
 }
 
 /// Shows the notice that part of the page could not be loaded, or hides it again.
-pub(crate) fn tell_unloaded(is_missing: bool) {
+pub(crate) fn show_load_error(is_missing: bool) {
     let Some(place) = window().ok().and_then(|window| window.document()?.get_element_by_id(BROKEN_ID)) else { return };
     if is_missing && let Some(words) = place.first_element_child() {
         words.set_text_content(place.get_attribute("data-unloaded").as_deref());

@@ -19,7 +19,7 @@ use pages::Pages;
 pub(crate) use pages::View;
 pub(crate) use state::ConversationList;
 use tallybook_protocol::{ConversationSummary, Page, Window};
-pub(crate) use undo::{Batch, Deed};
+pub(crate) use undo::{Batch, UndoableAction};
 use uuid::Uuid;
 
 use crate::{api, browser, data::PageError, feed::Feed, language::use_language, reactive::effect};

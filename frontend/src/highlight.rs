@@ -32,14 +32,14 @@ extern "C" {
 
 /// A kind of highlight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum Mark {
     /// Every match of the phrase in the find bar.
     Place,
     /// The place that the user went to. It is drawn above the other highlights.
     Found,
 }
 
-impl Look {
+impl Mark {
     /// Returns the name of the highlight in the style.
     const fn name(self) -> &'static str {
         match self {
@@ -50,12 +50,12 @@ impl Look {
 }
 
 /// Highlights these ranges, in place of the previous ones.
-pub(crate) fn show(look: Look, ranges: &[Range]) {
+pub(crate) fn show(look: Mark, ranges: &[Range]) {
     // Without the API there is nothing to do.
     let _ = HIGHLIGHTS.with(|registry| -> Result<(), JsValue> {
         let Some(registry) = registry else { return Ok(()) };
         let highlight = Highlight::new()?;
-        highlight.set_priority(i32::from(look == Look::Found));
+        highlight.set_priority(i32::from(look == Mark::Found));
         for range in ranges {
             highlight.add(range);
         }
@@ -65,6 +65,6 @@ pub(crate) fn show(look: Look, ranges: &[Range]) {
 }
 
 /// Removes the highlight.
-pub(crate) fn clear(look: Look) {
+pub(crate) fn clear(look: Mark) {
     HIGHLIGHTS.with(|registry| registry.as_ref().map(|registry| registry.delete(look.name())));
 }

@@ -18,7 +18,7 @@ const MAX_EXAMPLES: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offer {
     /// The tools, in the server's order.
-    pub(crate) tools: Vec<ToolAtHand>,
+    pub(crate) tools: Vec<ToolSummary>,
     /// Number of tools that are not in `tools`.
     pub(crate) more: usize,
     /// `true` if the built-in demo model answers, which only does arithmetic.
@@ -30,13 +30,13 @@ const CALCULATOR: [&str; 5] = ["add", "subtract", "multiply", "divide", "evaluat
 
 /// A tool, as shown before it is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ToolAtHand {
+pub(crate) struct ToolSummary {
     pub(crate) name: String,
     /// The first sentence of the tool's description, in the server's language.
     pub(crate) about: String,
 }
 
-impl ToolAtHand {
+impl ToolSummary {
     /// Returns the display name. A tool of a server, such as `files__read`, is shown as `files · read`.
     pub(crate) fn shown_name(&self) -> String {
         self.name.replacen("__", " · ", 1)
@@ -57,14 +57,14 @@ impl Offer {
         let more = tools.len().saturating_sub(MAX_TOOLS);
         let tools = tools.into_iter().take(MAX_TOOLS).map(|tool| {
             let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
-            ToolAtHand { about: about.to_owned(), name: tool.name }
+            ToolSummary { about: about.to_owned(), name: tool.name }
         });
         Self { tools: tools.collect(), more, is_demo: model.provider == "demo" }
     }
 
     /// Returns the tools that a new chat names, and the number of all others.
-    pub(crate) fn named(&self) -> (Vec<ToolAtHand>, usize) {
-        let named: Vec<ToolAtHand> = self.tools.iter().take(MAX_NAMED).cloned().collect();
+    pub(crate) fn named(&self) -> (Vec<ToolSummary>, usize) {
+        let named: Vec<ToolSummary> = self.tools.iter().take(MAX_NAMED).cloned().collect();
         let more = self.tools.len() - named.len() + self.more;
         (named, more)
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn tools_of_a_server_are_named_with_their_server() {
         let offer = offer("openai", &["files__read__all", "add"]);
-        let names: Vec<String> = offer.tools.iter().map(super::ToolAtHand::shown_name).collect();
+        let names: Vec<String> = offer.tools.iter().map(super::ToolSummary::shown_name).collect();
         assert_eq!(names, ["files · read__all", "add"]);
     }
 

@@ -17,7 +17,7 @@ const RECENT: usize = 6;
 
 /// A command of the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum PaletteCommand {
     Stop,
     CopyAnswer,
     NewChat,
@@ -43,7 +43,7 @@ pub(crate) enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Conversation(Uuid),
-    Order(Order),
+    PaletteCommand(PaletteCommand),
 }
 
 /// An entry that can be chosen.
@@ -94,42 +94,42 @@ pub(crate) struct Situation {
 }
 
 /// Returns the available commands.
-pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
+pub(crate) fn commands(situation: &Situation) -> Vec<PaletteCommand> {
     let &Situation { open, is_busy, has_answer, has_conversations, shown, theme, language, role } = situation;
-    let mut orders = Vec::new();
-    orders.extend(is_busy.then_some(Order::Stop));
-    orders.extend((has_answer && !is_busy).then_some(Order::CopyAnswer));
-    orders.push(Order::NewChat);
+    let mut commands = Vec::new();
+    commands.extend(is_busy.then_some(PaletteCommand::Stop));
+    commands.extend((has_answer && !is_busy).then_some(PaletteCommand::CopyAnswer));
+    commands.push(PaletteCommand::NewChat);
     if let Some(Open { uuid, pinned, archived }) = open {
-        orders.push(Order::Rename(uuid));
-        orders.extend((!archived).then_some(Order::Pin(uuid, !pinned)));
-        orders.push(Order::Archive(uuid, !archived));
-        orders.extend(["markdown", "json", "zip"].map(|format| Order::Export(uuid, format)));
-        orders.push(Order::Delete(uuid));
+        commands.push(PaletteCommand::Rename(uuid));
+        commands.extend((!archived).then_some(PaletteCommand::Pin(uuid, !pinned)));
+        commands.push(PaletteCommand::Archive(uuid, !archived));
+        commands.extend(["markdown", "json", "zip"].map(|format| PaletteCommand::Export(uuid, format)));
+        commands.push(PaletteCommand::Delete(uuid));
     }
-    orders.push(Order::Search);
-    orders.extend(has_conversations.then_some(Order::Select));
-    orders.extend((shown == Shown::Chat).then_some(Order::Tools));
+    commands.push(PaletteCommand::Search);
+    commands.extend(has_conversations.then_some(PaletteCommand::Select));
+    commands.extend((shown == Shown::Chat).then_some(PaletteCommand::Tools));
     if role == UserRole::Admin {
-        orders.extend([Order::ConnectModel, Order::AddToolServer]);
+        commands.extend([PaletteCommand::ConnectModel, PaletteCommand::AddToolServer]);
     }
-    orders.extend([Order::OpenArchive, Order::ToggleSidebar]);
-    orders.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(Order::Theme));
-    orders.extend(Language::ALL.into_iter().filter(|other| *other != language).map(Order::Language));
-    orders.extend((shown == Shown::Chat).then_some(Order::Settings));
-    orders.push(Order::Help);
-    orders
+    commands.extend([PaletteCommand::OpenArchive, PaletteCommand::ToggleSidebar]);
+    commands.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(PaletteCommand::Theme));
+    commands.extend(Language::ALL.into_iter().filter(|other| *other != language).map(PaletteCommand::Language));
+    commands.extend((shown == Shown::Chat).then_some(PaletteCommand::Settings));
+    commands.push(PaletteCommand::Help);
+    commands
 }
 
 /// Finds the entries that match `query`, best first. With equal ranks, conversations come before commands, and each
 /// keeps its order.
-pub(crate) fn hits(query: &str, conversations: Vec<Choice>, orders: Vec<Choice>) -> Vec<Hit> {
+pub(crate) fn hits(query: &str, conversations: Vec<Choice>, commands: Vec<Choice>) -> Vec<Hit> {
     let query = query.trim();
     if query.is_empty() {
-        let choices = conversations.into_iter().take(RECENT).chain(orders);
+        let choices = conversations.into_iter().take(RECENT).chain(commands);
         return choices.map(|choice| Hit { choice, marks: Vec::new() }).take(MAX_HITS).collect();
     }
-    let choices = conversations.into_iter().chain(orders);
+    let choices = conversations.into_iter().chain(commands);
     let mut found: Vec<(u8, Hit)> = choices
         .filter_map(|choice| find(query, &choice.label).map(|(rank, marks)| (rank, Hit { choice, marks })))
         .collect();
@@ -208,20 +208,20 @@ mod tests {
     use tallybook_protocol::UserRole;
     use uuid::Uuid;
 
-    use super::{Action, Choice, Hit, Open, Order, Situation, hits, orders};
+    use super::{Action, Choice, Hit, Open, PaletteCommand, Situation, commands, hits};
 
     fn conversation(number: u128, label: &str) -> Choice {
         Choice { action: Action::Conversation(Uuid::from_u128(number)), label: label.to_owned() }
     }
 
     fn order(label: &str) -> Choice {
-        Choice { action: Action::Order(Order::Help), label: label.to_owned() }
+        Choice { action: Action::PaletteCommand(PaletteCommand::Help), label: label.to_owned() }
     }
 
     /// Returns the matching labels, with the matching parts in brackets.
-    fn told(query: &str, conversations: &[&str], orders: &[&str]) -> Vec<String> {
+    fn told(query: &str, conversations: &[&str], commands: &[&str]) -> Vec<String> {
         let conversations = (0..).zip(conversations).map(|(number, label)| conversation(number, label)).collect();
-        let orders = orders.iter().map(|label| order(label)).collect();
+        let commands = commands.iter().map(|label| order(label)).collect();
         let marked = |Hit { choice, marks }: Hit| {
             let mut label = choice.label;
             for range in marks.into_iter().rev() {
@@ -230,7 +230,7 @@ mod tests {
             }
             label
         };
-        hits(query, conversations, orders).into_iter().map(marked).collect()
+        hits(query, conversations, commands).into_iter().map(marked).collect()
     }
 
     #[test]
@@ -263,26 +263,29 @@ mod tests {
 
     #[test]
     fn unavailable_commands_are_not_offered() {
-        let empty = orders(&Situation::default());
-        let has = |orders: &[Order], wanted: fn(&Order) -> bool| orders.iter().any(wanted);
+        let empty = commands(&Situation::default());
+        let has = |commands: &[PaletteCommand], wanted: fn(&PaletteCommand) -> bool| commands.iter().any(wanted);
         assert!(!has(&empty, |order| {
-            use Order::{Archive, CopyAnswer, Delete, Export, Pin, Rename, Select, Stop};
+            use PaletteCommand::{Archive, CopyAnswer, Delete, Export, Pin, Rename, Select, Stop};
             matches!(order, Stop | CopyAnswer | Rename(_) | Pin(..) | Archive(..) | Export(..) | Delete(_) | Select)
         }));
-        assert!(has(&empty, |order| *order == Order::NewChat));
+        assert!(has(&empty, |order| *order == PaletteCommand::NewChat));
         for (role, is_offered) in [(UserRole::Admin, true), (UserRole::User, false)] {
-            let offered = orders(&Situation { role, ..Situation::default() });
-            assert_eq!(offered.contains(&Order::AddToolServer), is_offered);
+            let offered = commands(&Situation { role, ..Situation::default() });
+            assert_eq!(offered.contains(&PaletteCommand::AddToolServer), is_offered);
         }
         let uuid = Uuid::nil();
         let open = Some(Open { uuid, pinned: true, archived: false });
-        let busy = orders(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });
-        assert!(busy.contains(&Order::Stop) && !busy.contains(&Order::CopyAnswer));
-        assert!(busy.contains(&Order::Pin(uuid, false)) && busy.contains(&Order::Archive(uuid, true)));
-        let open = Some(Open { uuid, pinned: true, archived: true });
-        let put_away = orders(&Situation { open, ..Situation::default() });
+        let busy = commands(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });
+        assert!(busy.contains(&PaletteCommand::Stop) && !busy.contains(&PaletteCommand::CopyAnswer));
         assert!(
-            put_away.contains(&Order::Archive(uuid, false)) && !has(&put_away, |order| matches!(order, Order::Pin(..)))
+            busy.contains(&PaletteCommand::Pin(uuid, false)) && busy.contains(&PaletteCommand::Archive(uuid, true))
+        );
+        let open = Some(Open { uuid, pinned: true, archived: true });
+        let put_away = commands(&Situation { open, ..Situation::default() });
+        assert!(
+            put_away.contains(&PaletteCommand::Archive(uuid, false))
+                && !has(&put_away, |order| matches!(order, PaletteCommand::Pin(..)))
         );
     }
 }

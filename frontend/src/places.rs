@@ -8,7 +8,7 @@ use web_sys::{Element, Node, Range};
 
 use crate::{
     goal::element_id,
-    highlight::{self, Look},
+    highlight::{self, Mark},
     json,
     phrase::{MAX_PLACES, Phrase},
     transcript::{Call, CallText, Entry, Transcript},
@@ -61,7 +61,7 @@ pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
             break;
         }
     }
-    highlight::show(Look::Place, &ranges);
+    highlight::show(Mark::Place, &ranges);
     places
 }
 

@@ -14,7 +14,7 @@ use web_sys::{Element, HtmlElement, Node, Range};
 use crate::{
     browser,
     goal::{Goal, element_id, marks},
-    highlight::{self, Look},
+    highlight::{self, Mark},
     places,
     scroll::{self, THREAD_ID},
 };
@@ -104,7 +104,7 @@ fn unmark() {
     if let Ok(Some(marked)) = document().query_selector(&format!("[{MARK}]")) {
         let _ = marked.remove_attribute(MARK);
     }
-    highlight::clear(Look::Found);
+    highlight::clear(Mark::Found);
 }
 
 fn open(line: &str) {
@@ -128,7 +128,7 @@ fn mark(place: &Element, goal: &Goal) -> Option<Range> {
     } else if !goal.words.is_empty() {
         add_ranges(place, &goal.words, &mut ranges, MAX_DEPTH);
     }
-    highlight::show(Look::Found, &ranges);
+    highlight::show(Mark::Found, &ranges);
     ranges.into_iter().next()
 }
 

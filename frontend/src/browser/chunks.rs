@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{sleep, tell_unloaded};
+use super::{show_load_error, sleep};
 
 /// Number of attempts to load a chunk while it is needed, with pauses of 2, 4, 8 … seconds between.
 const ATTEMPTS: u32 = 6;
@@ -12,13 +12,13 @@ const ATTEMPTS: u32 = 6;
 pub(crate) async fn load_chunk<T>(attempt: impl AsyncFn() -> Option<T>, is_wanted: impl Fn() -> bool) -> Option<T> {
     for number in 1..=ATTEMPTS {
         if let Some(loaded) = attempt().await {
-            tell_unloaded(false);
+            show_load_error(false);
             return Some(loaded);
         }
         if !is_wanted() {
             break;
         }
-        tell_unloaded(true);
+        show_load_error(true);
         sleep(Duration::from_secs(1 << number)).await;
     }
     None

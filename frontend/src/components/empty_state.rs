@@ -71,7 +71,7 @@ fn content(session: Session, offer: Offer) -> AnyView {
 fn demo_notice() -> AnyView {
     let text = use_language();
     let connecting = expect_context::<Connecting>();
-    let way_on = if connecting.is_allowed {
+    let next_step = if connecting.is_allowed {
         view! {
             <button
                 type="button"
@@ -92,7 +92,7 @@ fn demo_notice() -> AnyView {
         <div class="demo-notice" data-testid="demo-notice">
             <span>{text.demo_model()}</span>
             " "
-            {way_on}
+            {next_step}
         </div>
     }
     .into_any()

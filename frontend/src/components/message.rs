@@ -31,7 +31,7 @@ use crate::{
     components::shown::{Shown, drawn_when_near},
     goal::element_id,
     language::Language,
-    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Slot, Stretches, View, WayOn, render, write_html},
+    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Recovery, Slot, Stretches, View, render, write_html},
     models::Models,
     reactive::{effect, memo},
     transcript::Entry,
@@ -46,7 +46,7 @@ pub(crate) struct Parts {
     state: MessageState,
     /// The part of the conversation that the model of the newest answer received.
     context: Option<Memo<Option<ContextTruncation>>>,
-    way_on: Memo<Option<WayOn>>,
+    recovery: Memo<Option<Recovery>>,
     is_edited: Memo<bool>,
     heard_ms: i64,
     /// Grows whenever a count of seconds in the message changes.
@@ -89,8 +89,8 @@ impl MessageView {
     /// Creates the view of a message. `context` is what the model of the newest answer received of the conversation.
     pub(crate) fn new(id: MessageId, shown: Shown, context: Option<Memo<Option<ContextTruncation>>>) -> Self {
         let Shown { entry, session, .. } = shown;
-        let way_on = memo(move |_| {
-            let (session, offered) = (session?, entry.with(|entry| WayOn::of(entry.as_ref()?))?);
+        let recovery = memo(move |_| {
+            let (session, offered) = (session?, entry.with(|entry| Recovery::of(entry.as_ref()?))?);
             // Asked first, so that complete answers depend on nothing else.
             let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
             (last == Some(id) && !session.is_busy()).then_some(offered)
@@ -98,7 +98,7 @@ impl MessageView {
         let message = Self(Arc::new(Parts {
             state: MessageState::new(id, shown),
             context,
-            way_on,
+            recovery,
             is_edited: memo(move |_| session.is_some_and(|session| session.is_edited(id))),
             heard_ms: browser::now(),
             seconds: RwSignal::new(0),
@@ -137,7 +137,7 @@ impl MessageView {
             opened_groups: opened_groups.get(),
             is_unfolded: is_unfolded.get(),
             is_edited: self.is_edited.get(),
-            way_on: self.way_on.get(),
+            recovery: self.recovery.get(),
             is_stopping: shown.session.is_some_and(|session| session.stopping.get()),
             has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
             is_explained: explanation.with(Option::is_some),

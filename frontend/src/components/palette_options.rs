@@ -15,7 +15,7 @@ use crate::{
     conversation_list::ConversationList,
     in_turn::in_next_frame,
     language::{Language, use_language},
-    palette::{Action, Choice, Hit, Order, hits, orders},
+    palette::{Action, Choice, Hit, PaletteCommand, commands, hits},
     reactive::{effect, memo},
 };
 
@@ -31,9 +31,10 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
     let found = memo(move |_| {
         let Some(situation) = situation.get() else { return Vec::new() };
         let conversations = further.with(|further| conversations(list, further));
-        let orders = orders(&situation).into_iter();
-        let orders = orders.map(|order| Choice { action: Action::Order(order), label: text.order(order) });
-        query.with(|query| hits(query, conversations, orders.collect()))
+        let commands = commands(&situation).into_iter();
+        let commands =
+            commands.map(|command| Choice { action: Action::PaletteCommand(command), label: text.command(command) });
+        query.with(|query| hits(query, conversations, commands.collect()))
     });
     effect(move || count.set(found.with(Vec::len)));
     let choose = move |action: Action| {
@@ -149,50 +150,52 @@ fn marked(hit: &Hit) -> AnyView {
 fn icon_of(action: Action) -> Icon {
     match action {
         Action::Conversation(_) => Icon::Speech,
-        Action::Order(Order::NewChat) => Icon::Plus,
-        Action::Order(Order::Rename(_)) => Icon::Pencil,
-        Action::Order(Order::Pin(..)) => Icon::Pin,
-        Action::Order(Order::Archive(..) | Order::OpenArchive) => Icon::Box,
-        Action::Order(Order::Export(..)) => Icon::Download,
-        Action::Order(Order::Delete(_)) => Icon::Bin,
-        Action::Order(Order::Stop) => Icon::Square,
-        Action::Order(Order::CopyAnswer) => Icon::Copy,
-        Action::Order(Order::ToggleSidebar) => Icon::Panel,
-        Action::Order(Order::Tools) => Icon::Sliders,
-        Action::Order(Order::Settings) => Icon::Gear,
-        Action::Order(Order::ConnectModel | Order::AddToolServer) => Icon::Link,
-        Action::Order(Order::Select) => Icon::Check,
-        Action::Order(Order::Search | Order::Theme(_) | Order::Language(_) | Order::Help) => Icon::Command,
+        Action::PaletteCommand(PaletteCommand::NewChat) => Icon::Plus,
+        Action::PaletteCommand(PaletteCommand::Rename(_)) => Icon::Pencil,
+        Action::PaletteCommand(PaletteCommand::Pin(..)) => Icon::Pin,
+        Action::PaletteCommand(PaletteCommand::Archive(..) | PaletteCommand::OpenArchive) => Icon::Box,
+        Action::PaletteCommand(PaletteCommand::Export(..)) => Icon::Download,
+        Action::PaletteCommand(PaletteCommand::Delete(_)) => Icon::Bin,
+        Action::PaletteCommand(PaletteCommand::Stop) => Icon::Square,
+        Action::PaletteCommand(PaletteCommand::CopyAnswer) => Icon::Copy,
+        Action::PaletteCommand(PaletteCommand::ToggleSidebar) => Icon::Panel,
+        Action::PaletteCommand(PaletteCommand::Tools) => Icon::Sliders,
+        Action::PaletteCommand(PaletteCommand::Settings) => Icon::Gear,
+        Action::PaletteCommand(PaletteCommand::ConnectModel | PaletteCommand::AddToolServer) => Icon::Link,
+        Action::PaletteCommand(PaletteCommand::Select) => Icon::Check,
+        Action::PaletteCommand(
+            PaletteCommand::Search | PaletteCommand::Theme(_) | PaletteCommand::Language(_) | PaletteCommand::Help,
+        ) => Icon::Command,
     }
 }
 
 impl Language {
     /// Returns the label of a command.
-    fn order(self, order: Order) -> String {
-        match order {
-            Order::Stop => self.key_stop().to_owned(),
-            Order::CopyAnswer => self.copy_last_answer().to_owned(),
-            Order::NewChat => self.new_chat().to_owned(),
-            Order::Rename(_) => self.rename_this().to_owned(),
-            Order::Pin(_, true) => self.pin_this().to_owned(),
-            Order::Pin(_, false) => self.unpin_this().to_owned(),
-            Order::Archive(_, true) => self.archive_this().to_owned(),
-            Order::Archive(_, false) => self.unarchive_this().to_owned(),
-            Order::Export(_, "json") => self.export_json().to_owned(),
-            Order::Export(_, "zip") => self.export_zip().to_owned(),
-            Order::Export(..) => self.export_markdown().to_owned(),
-            Order::Delete(_) => self.delete_this().to_owned(),
-            Order::Search => self.search().to_owned(),
-            Order::Select => self.select_multiple().to_owned(),
-            Order::OpenArchive => self.open_archive().to_owned(),
-            Order::ToggleSidebar => self.toggle_sidebar().to_owned(),
-            Order::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),
-            Order::Language(language) => format!("{}: {}", self.language_label(), language.name()),
-            Order::Settings => self.settings().to_owned(),
-            Order::ConnectModel => self.connect_model().to_owned(),
-            Order::AddToolServer => self.add_tool_server().to_owned(),
-            Order::Tools => self.tools_choose().to_owned(),
-            Order::Help => self.help_title().to_owned(),
+    fn command(self, command: PaletteCommand) -> String {
+        match command {
+            PaletteCommand::Stop => self.key_stop().to_owned(),
+            PaletteCommand::CopyAnswer => self.copy_last_answer().to_owned(),
+            PaletteCommand::NewChat => self.new_chat().to_owned(),
+            PaletteCommand::Rename(_) => self.rename_this().to_owned(),
+            PaletteCommand::Pin(_, true) => self.pin_this().to_owned(),
+            PaletteCommand::Pin(_, false) => self.unpin_this().to_owned(),
+            PaletteCommand::Archive(_, true) => self.archive_this().to_owned(),
+            PaletteCommand::Archive(_, false) => self.unarchive_this().to_owned(),
+            PaletteCommand::Export(_, "json") => self.export_json().to_owned(),
+            PaletteCommand::Export(_, "zip") => self.export_zip().to_owned(),
+            PaletteCommand::Export(..) => self.export_markdown().to_owned(),
+            PaletteCommand::Delete(_) => self.delete_this().to_owned(),
+            PaletteCommand::Search => self.search().to_owned(),
+            PaletteCommand::Select => self.select_multiple().to_owned(),
+            PaletteCommand::OpenArchive => self.open_archive().to_owned(),
+            PaletteCommand::ToggleSidebar => self.toggle_sidebar().to_owned(),
+            PaletteCommand::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),
+            PaletteCommand::Language(language) => format!("{}: {}", self.language_label(), language.name()),
+            PaletteCommand::Settings => self.settings().to_owned(),
+            PaletteCommand::ConnectModel => self.connect_model().to_owned(),
+            PaletteCommand::AddToolServer => self.add_tool_server().to_owned(),
+            PaletteCommand::Tools => self.tools_choose().to_owned(),
+            PaletteCommand::Help => self.help_title().to_owned(),
         }
     }
 }

@@ -60,12 +60,12 @@ pub(crate) fn SearchResults(
         })
     };
     let said = memo(move |_| finder.search.with(|search| said_of(search, text)));
-    let way_on = memo(move |_| finder.search.with(|search| way_on_of(search, text)));
+    let next_step = memo(move |_| finder.search.with(|search| next_step_of(search, text)));
     let content = move || {
         view! {
             <h2 class="sidebar-heading">{text.found_in_messages()}</h2>
             <ul class="hits">{rows}</ul>
-            {move || way_on.get().map(|label| view! {
+            {move || next_step.get().map(|label| view! {
                 <button type="button" class="button small show-more" data-testid="search-on" on:click=move |_| finder.find_more()>
                     {label}
                 </button>
@@ -98,7 +98,7 @@ fn said_of(search: &Search, text: Language) -> Option<String> {
 }
 
 /// Returns the label of the button that loads more matches or tries again.
-fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
+fn next_step_of(search: &Search, text: Language) -> Option<&'static str> {
     match search.stage() {
         Stage::More => Some(text.search_older()),
         Stage::Failed(_) => Some(text.try_again()),

@@ -1,18 +1,18 @@
 //! The settings of the page, and of the account if the server has accounts. Each section has a file of its own, and
 //! loads its data when it is shown.
 
+mod access_log;
 mod appearance;
 mod approvals;
 mod browser_name;
 mod data;
-mod deed;
 mod entries;
 mod identities;
 mod instructions;
 mod keys;
 mod list;
-mod looks;
 mod models;
+mod mutation;
 mod notice;
 mod password;
 mod people;
@@ -95,7 +95,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {name.map(|name| profile(name, role, text))}
         {(role == UserRole::Admin).then(|| entries::section_view(Kind::Model, text))}
         {(role == UserRole::Admin).then(|| entries::section_view(Kind::ToolServer, text))}
-        {(role == UserRole::Admin).then(|| looks::server_section(text))}
+        {(role == UserRole::Admin).then(|| access_log::server_section(text))}
         {instructions::section_view(me, text)}
         {usage::limits_section(limits, &budgets, text)}
         {usage::month_section(this_month, text)}
@@ -105,8 +105,8 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, text))}
         {has_account.then(|| keys::section_view(has_password, text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
-        {looks::book_section(role, text)}
-        {has_account.then(|| looks::section_view(text))}
+        {access_log::book_section(role, text)}
+        {has_account.then(|| access_log::section_view(text))}
         {data::export_section(text)}
         {has_account.then(|| data::delete_section(text))}
     }

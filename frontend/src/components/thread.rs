@@ -200,8 +200,8 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
         if !is_loading.get() && earlier != Loading::Running {
             spawn_local(async {
                 tick().await;
-                browser::replace_drawn();
-                browser::remove_drawn();
+                browser::replace_stale();
+                browser::remove_stale();
             });
         }
         if were_coming == Some(true) && earlier == Loading::Idle {

@@ -80,7 +80,7 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
     };
     view! {
         <p class="undo-note">
-            <span>{text.undo_notice(batch.deed, &batch.conversations)}</span>
+            <span>{text.undo_notice(batch.action, &batch.conversations)}</span>
             <button type="button" class="button small" data-testid="undo" node_ref=button on:click=take_back>
                 {text.undo()}
             </button>

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     state::ConversationList,
-    undo::{Batch, Deed, Undo},
+    undo::{Batch, Undo, UndoableAction},
     writes::{Write, Writes},
 };
 use crate::{
@@ -39,8 +39,8 @@ impl ConversationList {
 
     /// Archives conversations, or takes them out of the archive.
     pub(crate) fn archive(self, conversations: &[Uuid], archived: bool) {
-        let deed = if archived { Deed::Archived } else { Deed::Unarchived };
-        if self.begin(deed, conversations) {
+        let action = if archived { UndoableAction::Archived } else { UndoableAction::Unarchived };
+        if self.begin(action, conversations) {
             let to = UpdateConversation { archived: Some(archived), ..UpdateConversation::default() };
             self.update(conversations.iter().copied(), &to);
             self.send_writes();
@@ -49,7 +49,7 @@ impl ConversationList {
 
     /// Deletes conversations, unless the user undoes that in time.
     pub(crate) fn delete(self, conversations: &[Uuid]) {
-        self.begin(Deed::Deleted, conversations);
+        self.begin(UndoableAction::Deleted, conversations);
     }
 
     /// Returns the actions that can be undone, oldest first.
@@ -60,7 +60,7 @@ impl ConversationList {
     /// Undoes an action. Returns the first of its conversations.
     pub(crate) fn take_back(self, number: u32) -> Option<Uuid> {
         let batch = self.undo.try_update(|undo| undo.take(number)).flatten()?;
-        if batch.deed != Deed::Deleted {
+        if batch.action != UndoableAction::Deleted {
             for item in &batch.conversations {
                 // It may no longer be in any page.
                 let known = self.pages.with_untracked(|pages| pages.find(item.uuid).cloned());
@@ -80,7 +80,7 @@ impl ConversationList {
     }
 
     /// Starts the time in which an action can be undone. Returns `false` if none of the conversations is known.
-    fn begin(self, deed: Deed, conversations: &[Uuid]) -> bool {
+    fn begin(self, action: UndoableAction, conversations: &[Uuid]) -> bool {
         self.trouble.set(None);
         let known: Vec<_> = self
             .pages
@@ -88,12 +88,12 @@ impl ConversationList {
         if known.is_empty() {
             return false;
         }
-        let Some(number) = self.undo.try_update(|undo| undo.begin(deed, known)) else { return false };
+        let Some(number) = self.undo.try_update(|undo| undo.begin(action, known)) else { return false };
         spawn_local(async move {
             browser::sleep(UNDO_FOR).await;
             // The action may have been undone.
             let Some(batch) = self.undo.try_update(|undo| undo.take_due(number)).flatten() else { return };
-            if batch.deed == Deed::Deleted {
+            if batch.action == UndoableAction::Deleted {
                 batch.conversations.iter().for_each(|item| self.push(item.uuid, Write::Delete));
                 self.send_writes();
             }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// An action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum UndoableAction {
     Archived,
     Unarchived,
     /// Sent to the server when it can no longer be undone.
@@ -17,7 +17,7 @@ pub(crate) enum Deed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) number: u32,
-    pub(crate) deed: Deed,
+    pub(crate) action: UndoableAction,
     /// Their states before the action.
     pub(crate) conversations: Vec<ConversationSummary>,
 }
@@ -33,13 +33,13 @@ pub(super) struct Undo {
 
 impl Undo {
     /// Starts the time of a batch, and returns its number. A conversation is only in the last batch that contains it.
-    pub(super) fn begin(&mut self, deed: Deed, conversations: Vec<ConversationSummary>) -> u32 {
+    pub(super) fn begin(&mut self, action: UndoableAction, conversations: Vec<ConversationSummary>) -> u32 {
         self.last = self.last.wrapping_add(1);
         for batch in &mut self.batches {
             batch.conversations.retain(|item| conversations.iter().all(|other| other.uuid != item.uuid));
         }
         self.batches.retain(|batch| !batch.conversations.is_empty());
-        self.batches.push(Batch { number: self.last, deed, conversations });
+        self.batches.push(Batch { number: self.last, action, conversations });
         self.last
     }
 
@@ -52,7 +52,7 @@ impl Undo {
     /// Removes a batch whose time is over; `None` if it was undone. Its deletions count as running until [`Self::end`].
     pub(super) fn take_due(&mut self, number: u32) -> Option<Batch> {
         let batch = self.take(number)?;
-        if batch.deed == Deed::Deleted {
+        if batch.action == UndoableAction::Deleted {
             self.deleting.extend(batch.conversations.iter().map(|item| item.uuid));
         }
         Some(batch)
@@ -61,7 +61,7 @@ impl Undo {
     /// Removes all deletions that could still be undone, and returns their conversations.
     pub(super) fn take_deletions(&mut self) -> Vec<Uuid> {
         let (deletions, others) =
-            std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.deed == Deed::Deleted);
+            std::mem::take(&mut self.batches).into_iter().partition(|batch| batch.action == UndoableAction::Deleted);
         self.batches = others;
         let deletions: Vec<Batch> = deletions;
         deletions.into_iter().flat_map(|batch| batch.conversations).map(|item| item.uuid).collect()
@@ -74,7 +74,7 @@ impl Undo {
 
     /// Returns `true` if a conversation is deleted here, but perhaps not yet on the server.
     pub(super) fn is_deleting(&self, uuid: Uuid) -> bool {
-        let batches = self.batches.iter().filter(|batch| batch.deed == Deed::Deleted);
+        let batches = self.batches.iter().filter(|batch| batch.action == UndoableAction::Deleted);
         self.deleting.contains(&uuid) || batches.flat_map(|batch| &batch.conversations).any(|item| item.uuid == uuid)
     }
 
@@ -88,7 +88,7 @@ impl Undo {
 mod tests {
     use chrono::DateTime;
 
-    use super::{ConversationSummary, Deed, Undo, Uuid};
+    use super::{ConversationSummary, Undo, UndoableAction, Uuid};
 
     fn item(uuid: u128) -> ConversationSummary {
         let at = DateTime::UNIX_EPOCH;
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn each_batch_can_be_undone_for_its_own_time() {
         let mut undo = Undo::default();
-        let first = undo.begin(Deed::Deleted, vec![item(1), item(2)]);
+        let first = undo.begin(UndoableAction::Deleted, vec![item(1), item(2)]);
         assert!(undo.take(first).is_some());
-        let second = undo.begin(Deed::Deleted, vec![item(1)]);
-        let beside = undo.begin(Deed::Archived, vec![item(3)]);
+        let second = undo.begin(UndoableAction::Deleted, vec![item(1)]);
+        let beside = undo.begin(UndoableAction::Archived, vec![item(3)]);
         assert_eq!(undo.take_due(first), None, "it was undone, and the later batch has time left");
         assert!(undo.is_deleting(item(1).uuid) && !undo.is_deleting(item(3).uuid));
         assert!(undo.take_due(second).is_some());
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn a_conversation_is_only_in_its_last_batch() {
         let mut undo = Undo::default();
-        undo.begin(Deed::Archived, vec![item(1), item(2)]);
-        undo.begin(Deed::Deleted, vec![item(2)]);
+        undo.begin(UndoableAction::Archived, vec![item(1), item(2)]);
+        undo.begin(UndoableAction::Deleted, vec![item(2)]);
         let held = |undo: &Undo| undo.batches().iter().map(|batch| batch.conversations.len()).collect::<Vec<_>>();
         assert_eq!(held(&undo), [1, 1]);
         assert_eq!(undo.take_deletions(), [item(2).uuid]);

@@ -31,7 +31,7 @@ pub(super) fn answer(view: View<'_>) -> Element {
     let Some(live) = view.live else { return message };
     message
         .with_child_if_any(ending::ending(view))
-        .with_child_if_any(live.way_on.map(|way_on| ending::way_on_button(way_on, text)))
+        .with_child_if_any(live.recovery.map(|recovery| ending::recovery_button(recovery, text)))
         .with_child(footer::of_answer(view, live))
         .with_child_if_any(live.is_reason_asked.then(|| slot(view, Slot::Reason)))
         .with_child_if_any(live.is_explained.then(|| slot(view, Slot::Explanation)))

@@ -8,7 +8,7 @@ use tallybook_protocol::{MessageStatus, PlanStepId};
 use super::{
     clocks::{Clock, Clocks, is_silent},
     parts::{element, paragraph, span, spinner},
-    view::{View, WayOn},
+    view::{Recovery, View},
 };
 use crate::{
     format,
@@ -23,11 +23,11 @@ const COUNT_AFTER_SECS: u64 = 3;
 pub(crate) const LONG_WAIT_SECS: u64 = 9;
 
 /// Renders the button for what can be done.
-pub(super) fn way_on_button(way_on: WayOn, text: Language) -> Element {
-    let (name, label) = match way_on {
-        WayOn::Continue => ("continue", text.continue_answer()),
-        WayOn::Retry => ("retry", text.try_again()),
-        WayOn::AskForRest => ("ask-for-rest", text.ask_for_rest()),
+pub(super) fn recovery_button(recovery: Recovery, text: Language) -> Element {
+    let (name, label) = match recovery {
+        Recovery::Continue => ("continue", text.continue_answer()),
+        Recovery::Retry => ("retry", text.try_again()),
+        Recovery::AskForRest => ("ask-for-rest", text.ask_for_rest()),
     };
     element("button")
         .with("type", "button")

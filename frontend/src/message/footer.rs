@@ -23,7 +23,7 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
         return footer;
     }
     // After a failure there is one thing to do.
-    let has_failed = entry.status == MessageStatus::Failed && live.way_on.is_some();
+    let has_failed = entry.status == MessageStatus::Failed && live.recovery.is_some();
     let has_calls = entry.calls().next().is_some();
     let author = entry.author.as_ref().map(|(provider, model)| {
         if live.has_models {

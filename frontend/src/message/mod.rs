@@ -39,4 +39,4 @@ pub(crate) use parts::{Slot, Stretches};
 pub(crate) use printed::{Room, write_printed};
 pub(crate) use question::is_long;
 pub(crate) use render::render;
-pub(crate) use view::{Copied, Live, OWN_FILES, View, WayOn};
+pub(crate) use view::{Copied, Live, OWN_FILES, Recovery, View};

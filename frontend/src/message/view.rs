@@ -29,7 +29,7 @@ pub(crate) struct Live {
     /// `true` while the form that edits a question is in its place.
     pub(crate) is_edited: bool,
     /// The action for an incomplete answer; `None` while a turn runs or if another message follows.
-    pub(crate) way_on: Option<WayOn>,
+    pub(crate) recovery: Option<Recovery>,
     /// `true` while the turn is being stopped.
     pub(crate) is_stopping: bool,
     /// `true` if there is more than one model to choose from.
@@ -87,7 +87,7 @@ pub(crate) enum Copied {
 
 /// The action for an incomplete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WayOn {
+pub(crate) enum Recovery {
     /// Resume it where it was cut off.
     Continue,
     /// Regenerate it: it has no complete step to resume from.
@@ -96,7 +96,7 @@ pub(crate) enum WayOn {
     AskForRest,
 }
 
-impl WayOn {
+impl Recovery {
     /// Returns what can be done about an answer; `None` if it is complete.
     pub(crate) fn of(entry: &Entry) -> Option<Self> {
         match () {

@@ -34,8 +34,8 @@ use crate::{
     offer::Offer,
     outbox::Outbox,
     pages::{
+        command_context::CommandContext,
         drawer::{Drawer, lies_over_page},
-        orders::Orders,
     },
     palette::Action,
     reactive::{effect, memo},
@@ -113,9 +113,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // Once rendered, the sheet keeps its state.
     let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
     let palette = Palette::new();
-    let orders = Orders { list, navigation, session, renaming, drawer, sheet, connecting };
-    hear_commands(orders, palette);
-    let run = Callback::new(move |action| orders.run(action));
+    let command_context = CommandContext { list, navigation, session, renaming, drawer, sheet, connecting };
+    hear_commands(command_context, palette);
+    let run = Callback::new(move |action| command_context.run(action));
 
     // Rendering is a task of its own, after the state above was created.
     in_turn(move || {
@@ -143,7 +143,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             // The previous session ended with its pane.
                             session.set(None);
                             if number > 0 {
-                                browser::forget_drawn();
+                                browser::drop_stale();
                             }
                             if address == Address::Settings {
                                 return settings_view(sheet);
@@ -238,22 +238,22 @@ fn settings_view(sheet: HelpSheet) -> AnyView {
 }
 
 /// Handles the keyboard commands that concern the whole page.
-fn hear_commands(orders: Orders, palette: Palette) {
+fn hear_commands(command_context: CommandContext, palette: Palette) {
     on_command(move |command| {
         match command {
-            Command::Palette => palette.open(orders.situation()),
-            Command::Search => orders.search(),
+            Command::Palette => palette.open(command_context.situation()),
+            Command::Search => command_context.search(),
             // No conversation is open, so there is nothing to find in it.
-            Command::Find if !orders.is_in_conversation() => orders.search(),
-            Command::Close if orders.drawer.open.get_untracked() => orders.drawer.open.set(false),
-            Command::Close if untrack(|| orders.list.is_selecting()) => {
-                selection_bar::end(orders.list, &untrack(|| orders.list.chosen()));
+            Command::Find if !command_context.is_in_conversation() => command_context.search(),
+            Command::Close if command_context.drawer.open.get_untracked() => command_context.drawer.open.set(false),
+            Command::Close if untrack(|| command_context.list.is_selecting()) => {
+                selection_bar::end(command_context.list, &untrack(|| command_context.list.chosen()));
             }
             Command::NewChat => {
-                orders.navigation.go(Address::NewChat);
+                command_context.navigation.go(Address::NewChat);
                 begin_to_write();
             }
-            Command::Help => help::toggle(orders.sheet),
+            Command::Help => help::toggle(command_context.sheet),
             Command::Find
             | Command::Close
             | Command::PreviousCall

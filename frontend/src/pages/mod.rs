@@ -1,9 +1,9 @@
 //! One file per page.
 
 pub(crate) mod chat;
+mod command_context;
 mod drawer;
 pub(crate) mod not_found;
-mod orders;
 #[cfg(feature = "ssr")]
 pub(crate) mod played;
 #[cfg(feature = "ssr")]

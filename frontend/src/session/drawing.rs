@@ -79,7 +79,7 @@ impl Drawing {
             let is_last = next.is_none();
             next.map(|transcript| self.transcript.try_set(transcript));
             tick().await;
-            browser::replace_drawn();
+            browser::replace_stale();
             if is_last {
                 return;
             }

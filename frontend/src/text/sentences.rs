@@ -3,8 +3,8 @@
 use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
 use crate::{
-    conversation_list::Deed, format, language::Language, preferences::Theme, session::AnswerEnd, transcript::Tally,
-    waiting::Waiting,
+    conversation_list::UndoableAction, format, language::Language, preferences::Theme, session::AnswerEnd,
+    transcript::Tally, waiting::Waiting,
 };
 
 impl Language {
@@ -162,20 +162,20 @@ impl Language {
     }
 
     /// Notice of an action on conversations that can be undone.
-    pub(crate) fn undo_notice(self, deed: Deed, conversations: &[ConversationSummary]) -> String {
+    pub(crate) fn undo_notice(self, action: UndoableAction, conversations: &[ConversationSummary]) -> String {
         let which = match (self, conversations) {
             (Self::English, [one]) => format!("“{}”", one.title),
             (Self::Japanese, [one]) => format!("「{}」", one.title),
             (Self::English, several) => format!("{} conversations", several.len()),
             (Self::Japanese, several) => format!("{}件の会話", several.len()),
         };
-        match (self, deed) {
-            (Self::English, Deed::Archived) => format!("Archived {which}."),
-            (Self::English, Deed::Unarchived) => format!("Unarchived {which}."),
-            (Self::English, Deed::Deleted) => format!("Deleted {which}."),
-            (Self::Japanese, Deed::Archived) => format!("{which}をアーカイブしました。"),
-            (Self::Japanese, Deed::Unarchived) => format!("{which}をアーカイブから戻しました。"),
-            (Self::Japanese, Deed::Deleted) => format!("{which}を削除しました。"),
+        match (self, action) {
+            (Self::English, UndoableAction::Archived) => format!("Archived {which}."),
+            (Self::English, UndoableAction::Unarchived) => format!("Unarchived {which}."),
+            (Self::English, UndoableAction::Deleted) => format!("Deleted {which}."),
+            (Self::Japanese, UndoableAction::Archived) => format!("{which}をアーカイブしました。"),
+            (Self::Japanese, UndoableAction::Unarchived) => format!("{which}をアーカイブから戻しました。"),
+            (Self::Japanese, UndoableAction::Deleted) => format!("{which}を削除しました。"),
         }
     }
 

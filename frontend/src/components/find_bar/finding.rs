@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     goal::Goal,
-    highlight::{self, Look},
+    highlight::{self, Mark},
     in_turn::in_next_frame,
     language::Language,
     phrase::{MAX_PLACES, Phrase},
@@ -85,7 +85,7 @@ impl Finding {
             finding.finder.search.track();
             in_next_frame(move || finding.count());
         });
-        on_cleanup(|| highlight::clear(Look::Place));
+        on_cleanup(|| highlight::clear(Mark::Place));
         finding
     }
 
@@ -103,7 +103,7 @@ impl Finding {
         // Gone with the bar.
         let Some(typed) = self.typed.try_get_untracked() else { return };
         let Some(phrase) = Phrase::new(&typed) else {
-            highlight::clear(Look::Place);
+            highlight::clear(Mark::Place);
             reveal::forget();
             return self.counted.set(Counted { typed, ..Counted::default() });
         };

@@ -18,7 +18,7 @@ use crate::{
         usage_sheet::UsageOf,
     },
     goal::element_id,
-    message::{Copied, WayOn},
+    message::{Copied, Recovery},
     session::{Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };
@@ -106,9 +106,9 @@ impl MessageState {
             "rate-down" => self.rating.press(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),
             "newer-version" => self.step(session, Step::Newer),
-            "continue" => self.recover(session, WayOn::Continue),
-            "retry" => self.recover(session, WayOn::Retry),
-            "ask-for-rest" => self.recover(session, WayOn::AskForRest),
+            "continue" => self.recover(session, Recovery::Continue),
+            "retry" => self.recover(session, Recovery::Retry),
+            "ask-for-rest" => self.recover(session, Recovery::AskForRest),
             _ if !is_idle => {}
             "regenerate" => {
                 session.regenerate(id);
@@ -125,11 +125,11 @@ impl MessageState {
         }
     }
 
-    fn recover(&self, session: Session, way_on: WayOn) {
-        match way_on {
-            WayOn::Continue => session.continue_turn(),
-            WayOn::Retry => session.regenerate(self.id),
-            WayOn::AskForRest => session.send(self.text.continue_message()),
+    fn recover(&self, session: Session, recovery: Recovery) {
+        match recovery {
+            Recovery::Continue => session.continue_turn(),
+            Recovery::Retry => session.regenerate(self.id),
+            Recovery::AskForRest => session.send(self.text.continue_message()),
         }
         focus_composer();
     }

@@ -3,21 +3,21 @@
 use leptos::prelude::*;
 use tallybook_protocol::{Approval, ApprovalId};
 
-use super::{deed::Deed, list::List, section::section};
+use super::{list::List, mutation::Mutation, section::section};
 use crate::{address::Address, api, format, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_approvals);
-    let deed = Deed::new();
+    let mutation = Mutation::new();
     let revoke = Callback::new(move |id: ApprovalId| {
-        deed.run(text, api::revoke_approval(id), move |()| {
+        mutation.run(text, api::revoke_approval(id), move |()| {
             list.take_out(|approval| approval.id == id);
             None
         });
     });
     let content = view! {
         {list.view("approvals", text, Some(text.saved_approvals_none()), move |approval| row(approval, revoke, text))}
-        {deed.told()}
+        {mutation.outcome()}
     };
     section("approvals", text.saved_approvals(), text.saved_approvals_about(), content.into_any())
 }

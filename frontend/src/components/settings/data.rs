@@ -2,7 +2,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::{deed::Deed, password, section::section};
+use super::{mutation::Mutation, password, section::section};
 use crate::{
     api::account::{self, EXPORT_URL},
     browser,
@@ -26,11 +26,11 @@ pub(super) fn export_section(text: Language) -> AnyView {
 pub(super) fn delete_section(text: Language) -> AnyView {
     let is_open = RwSignal::new(false);
     let password = RwSignal::new(String::new());
-    let deed = Deed::new();
+    let mutation = Mutation::new();
     let delete = move |event: SubmitEvent| {
         event.prevent_default();
         let given = password.get_untracked();
-        deed.run(text, async move { account::delete_me(&given).await }, |()| {
+        mutation.run(text, async move { account::delete_me(&given).await }, |()| {
             drafts::clear();
             // The server redirects to the form.
             browser::reload();
@@ -42,7 +42,7 @@ pub(super) fn delete_section(text: Language) -> AnyView {
             <form class="setting-form" on:submit=delete>
                 {password::field("delete-password", text.password_current(), "current-password", None, password)}
                 <div class="setting-buttons">
-                    <button type="submit" class="button danger" data-testid="delete-account" aria-disabled=move || deed.busy()>
+                    <button type="submit" class="button danger" data-testid="delete-account" aria-disabled=move || mutation.busy()>
                         {text.delete_account_confirm()}
                     </button>
                     <button type="button" class="button quiet" on:click=move |_| {
@@ -52,7 +52,7 @@ pub(super) fn delete_section(text: Language) -> AnyView {
                         {text.cancel()}
                     </button>
                 </div>
-                {deed.told()}
+                {mutation.outcome()}
             </form>
         }
     };

@@ -3,7 +3,7 @@
 use leptos::{html, prelude::*};
 use tallybook_protocol::SettingsOrigin;
 
-use super::{deed::Deed, list::List, section::section};
+use super::{list::List, mutation::Mutation, section::section};
 use crate::{
     api::entries as api,
     browser,
@@ -38,7 +38,7 @@ pub(super) fn section_view(kind: Kind, text: Language) -> AnyView {
             let _ = browser::focus_if_free(&edit_id(kind, &name)) || browser::focus_if_free(kind.id());
         });
     });
-    let removing = Deed::new();
+    let removing = Mutation::new();
     let remove = Callback::new(move |name: String| {
         let asked = name.clone();
         removing.run(text, async move { api::remove(kind, &asked).await }, move |()| {
@@ -59,7 +59,7 @@ pub(super) fn section_view(kind: Kind, text: Language) -> AnyView {
             row(entry, connecting, remove, text)
         })}
         {move || has_file().then(|| view! { <p class="setting-note">{text.entries_in_file(kind)}</p> })}
-        {removing.told()}
+        {removing.outcome()}
         <div class="setting-buttons">
             <button
                 type="button"

@@ -3,12 +3,12 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::Identity;
 
-use super::{deed::Deed, list::List, password, section::section};
+use super::{list::List, mutation::Mutation, password, section::section};
 use crate::{api::account, browser, components::times::when, language::Language};
 
 pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
     let list = List::new(text, account::list_identities);
-    let (linking, unlinking) = (Deed::new(), Deed::new());
+    let (linking, unlinking) = (Mutation::new(), Mutation::new());
     let unlink = Callback::new(move |id: i64| {
         unlinking.run(text, account::unlink_identity(id), move |()| {
             list.take_out(move |identity: &Identity| identity.id == id);
@@ -27,7 +27,7 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
     };
     let content = view! {
         {list.view("identities", text, Some(text.linked_accounts_none()), move |identity| row(identity, unlink, text))}
-        {unlinking.told()}
+        {unlinking.outcome()}
         <form class="setting-form" on:submit=link>
             {password::field_with(
                 "link-password",
@@ -47,7 +47,7 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
                     {text.link_account(issuer)}
                 </button>
             </div>
-            {linking.told()}
+            {linking.outcome()}
         </form>
     };
     section("identities", text.linked_accounts(), text.linked_accounts_about(), content.into_any())

@@ -3,7 +3,7 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
 
-use super::{deed::Deed, section::section};
+use super::{mutation::Mutation, section::section};
 use crate::{
     api::account,
     drafts,
@@ -20,7 +20,7 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
     let draft = RwSignal::new(unsaved.unwrap_or_else(|| untrack(kept)));
     let is_saved = memo(move |_| draft.with(|draft| me.with(|me| is_kept(me.as_ref(), draft))));
     effect(move || draft.with(|draft| drafts::keep(DRAFT, if is_saved.get() { "" } else { draft })));
-    let deed = Deed::new();
+    let mutation = Mutation::new();
     let count = memo(move |_| draft.with(|draft| draft.trim().chars().count()));
     let cannot_save = memo(move |_| count.get() > MAX_INSTRUCTIONS_CHARS || is_saved.get());
     let save = move |event: SubmitEvent| {
@@ -29,7 +29,7 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
             return;
         }
         let update = UpdateMe { instructions: Some(draft.get_untracked()) };
-        deed.run(text, async move { account::update_me(&update).await }, move |found| {
+        mutation.run(text, async move { account::update_me(&update).await }, move |found| {
             me.set(Some(found));
             Some(text.saved())
         });
@@ -54,7 +54,7 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
                     type="submit"
                     class="button primary"
                     data-testid="save-instructions"
-                    aria-disabled=move || cannot_save.get().then_some("true").or_else(|| deed.busy())
+                    aria-disabled=move || cannot_save.get().then_some("true").or_else(|| mutation.busy())
                 >
                     {text.save()}
                 </button>
@@ -80,7 +80,7 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
                     </button>
                 </p>
             })}
-            {deed.told()}
+            {mutation.outcome()}
         </form>
     };
     section("instructions", text.instructions(), text.instructions_about(), content.into_any())

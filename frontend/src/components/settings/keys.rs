@@ -6,8 +6,8 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{CreatedKey, KeyInfo};
 
 use super::{
-    deed::Deed,
     list::{List, row_button},
+    mutation::Mutation,
     password,
     section::section,
 };
@@ -33,7 +33,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     // In days; `None` for a key that does not expire.
     let lifetime = RwSignal::new(None::<u32>);
-    let (creating, revoking) = (Deed::new(), Deed::new());
+    let (creating, revoking) = (Mutation::new(), Mutation::new());
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         let wanted = name.get_untracked();
@@ -93,12 +93,12 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
                     {text.key_create()}
                 </button>
             </div>
-            {creating.told()}
+            {creating.outcome()}
         </form>
         // The element exists from the start, so that a screen reader announces its changes.
         <div role="status">{move || created.get().map(|key| shown_once(key.key, created, text))}</div>
         {list.view("keys", text, Some(text.keys_none()), move |key| row(key, None, revoke, text))}
-        {revoking.told()}
+        {revoking.outcome()}
     };
     section("keys", text.keys(), text.keys_about(), content.into_any())
 }

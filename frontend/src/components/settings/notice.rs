@@ -1,12 +1,12 @@
 //! The notice that an admin or the server's operator changed the account. Every page begins with it until the user acknowledges
-//! it. The complete access log is in `looks`.
+//! it. The complete access log is in `access_log`.
 
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
 use tallybook_protocol::AccessRecord;
 
 use super::{
-    deed::Deed,
-    looks::{LOOKS_HEADING_ID, did, named},
+    access_log::{LOOKS_HEADING_ID, did, named},
+    mutation::Mutation,
 };
 use crate::{
     address::{Address, Navigation, is_plain},
@@ -36,14 +36,14 @@ pub(crate) fn AccountNotice(navigation: Navigation) -> impl IntoView {
     });
     let is_shown = memo(move |_| changes.with(|changes| !changes.is_empty()));
     let listed = move || is_shown.get().then(|| list(changes.get(), text));
-    let acknowledging = Deed::new();
+    let acknowledging = Mutation::new();
     let buttons = move || is_shown.get().then(|| buttons(changes, acknowledging, navigation, text));
     view! {
         <div class="account-notice" data-testid="account-notice">
             // The element exists before its content, so that screen readers announce it.
             <div role="status">{listed}</div>
             {buttons}
-            {acknowledging.told()}
+            {acknowledging.outcome()}
         </div>
     }
     .into_any()
@@ -69,7 +69,7 @@ fn list(changes: Vec<AccessRecord>, text: Language) -> AnyView {
 
 fn buttons(
     changes: RwSignal<Vec<AccessRecord>>,
-    acknowledging: Deed,
+    acknowledging: Mutation,
     navigation: Navigation,
     text: Language,
 ) -> AnyView {

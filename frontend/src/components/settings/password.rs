@@ -2,19 +2,19 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::deed::Deed;
+use super::mutation::Mutation;
 use crate::{api::account, components::switches::switch, language::Language};
 
 /// The form. The hidden name tells password managers whose password it is.
 pub(super) fn form(name: String, text: Language) -> AnyView {
     let (current, new) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let revoke_keys = RwSignal::new(false);
-    let deed = Deed::new();
+    let mutation = Mutation::new();
     let change = move |event: SubmitEvent| {
         event.prevent_default();
         let (was, wanted) = (current.get_untracked(), new.get_untracked());
         let revoke = revoke_keys.get_untracked();
-        deed.run(text, async move { account::change_password(&was, &wanted, revoke).await }, move |()| {
+        mutation.run(text, async move { account::change_password(&was, &wanted, revoke).await }, move |()| {
             current.set(String::new());
             new.set(String::new());
             Some(text.password_changed())
@@ -29,11 +29,11 @@ pub(super) fn form(name: String, text: Language) -> AnyView {
             {field("password-new", text.password_new(), "new-password", Some(text.password_rule()), new)}
             {switch(text.keys_revoke_all(), "password-revoke-keys", revoke_keys, move |is_on| revoke_keys.set(is_on))}
             <div class="setting-buttons">
-                <button type="submit" class="button" data-testid="change-password" aria-disabled=move || deed.busy()>
+                <button type="submit" class="button" data-testid="change-password" aria-disabled=move || mutation.busy()>
                     {text.password_change()}
                 </button>
             </div>
-            {deed.told()}
+            {mutation.outcome()}
         </form>
     }
     .into_any()

@@ -6,9 +6,9 @@ use leptos::prelude::*;
 use tallybook_protocol::{Invitation, InvitationInfo, KeyInfo, User, UserRole};
 
 use super::{
-    deed::Deed,
     keys,
     list::{List, row_button},
+    mutation::Mutation,
     section::section,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, list_users);
     let invitations = List::new(text, account::list_invitations);
     let link = RwSignal::new(None::<Invitation>);
-    let (inviting, changing, revoking) = (Deed::new(), Deed::new(), Deed::new());
+    let (inviting, changing, revoking) = (Mutation::new(), Mutation::new(), Mutation::new());
     let change = Callback::new(move |(id, role, active): Change| {
         changing.run(text, account::update_user(id, role, active), move |changed| {
             list.items.update(|users| {
@@ -63,12 +63,12 @@ pub(super) fn section_view(text: Language) -> AnyView {
                 {text.invite()}
             </button>
         </div>
-        {inviting.told()}
+        {inviting.outcome()}
         <div role="status">{move || link.get().map(|link| link_view(&link, text))}</div>
         {invitations.view("invitations", text, None, move |invitation| invitation_row(invitation, revoke, text))}
-        {revoking.told()}
+        {revoking.outcome()}
         {list.view("people", text, None, move |user| row(user, change, text))}
-        {changing.told()}
+        {changing.outcome()}
     };
     section("people", text.users(), text.users_about(), content.into_any())
 }
@@ -122,7 +122,7 @@ fn invitation_row(invitation: InvitationInfo, revoke: Callback<i64>, text: Langu
 /// A user's API keys, loaded on demand.
 fn keys_view(user: i64, name: String, text: Language) -> AnyView {
     let list = List::new(text, move || account::list_keys_of(user));
-    let revoking = Deed::new();
+    let revoking = Mutation::new();
     let revoke = Callback::new(move |id: i64| {
         revoking.run(text, account::revoke_key_of(user, id), move |()| {
             list.take_out(move |key: &KeyInfo| key.id == id);
@@ -131,7 +131,7 @@ fn keys_view(user: i64, name: String, text: Language) -> AnyView {
     });
     view! {
         {list.view("user-keys", text, Some(text.keys_none()), move |key| keys::row(key, Some(name.clone()), revoke, text))}
-        {revoking.told()}
+        {revoking.outcome()}
     }
     .into_any()
 }

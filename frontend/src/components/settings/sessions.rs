@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use tallybook_protocol::Session;
 
-use super::{browser_name::browser_name, deed::Deed, list::List, section::section};
+use super::{browser_name::browser_name, list::List, mutation::Mutation, section::section};
 use crate::{
     api::account,
     browser,
@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_sessions);
-    let (one, all) = (Deed::new(), Deed::new());
+    let (one, all) = (Mutation::new(), Mutation::new());
     let revoke_keys = RwSignal::new(false);
     let end = Callback::new(move |id: i64| {
         one.run(text, account::end_session(id), move |()| {
@@ -33,7 +33,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let rows = list.view("sessions", text, None, move |session| row(session, end, text));
     let content = view! {
         {rows}
-        {one.told()}
+        {one.outcome()}
         {switch(text.keys_revoke_all(), "sessions-revoke-keys", revoke_keys, move |is_on| revoke_keys.set(is_on))}
         <div class="setting-buttons">
             <button
@@ -46,7 +46,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
                 {text.session_end_all()}
             </button>
         </div>
-        {all.told()}
+        {all.outcome()}
     };
     section("sessions", text.sessions(), text.sessions_about(), content.into_any())
 }

@@ -3,21 +3,21 @@
 use leptos::prelude::*;
 use tallybook_protocol::{Share, ShareId};
 
-use super::{deed::Deed, list::List, section::section};
+use super::{list::List, mutation::Mutation, section::section};
 use crate::{api, components::times::when, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_shares);
-    let deed = Deed::new();
+    let mutation = Mutation::new();
     let revoke = Callback::new(move |id: ShareId| {
-        deed.run(text, api::revoke_share(id), move |()| {
+        mutation.run(text, api::revoke_share(id), move |()| {
             list.take_out(|share| share.id == id);
             None
         });
     });
     let content = view! {
         {list.view("my-shares", text, Some(text.shares_none()), move |share| row(share, revoke, text))}
-        {deed.told()}
+        {mutation.outcome()}
     };
     section("shares", text.shares(), text.shares_about(), content.into_any())
 }

@@ -15,7 +15,7 @@ use crate::{
         typing::begin_to_write_after_press,
     },
     conversation_list::ConversationList,
-    palette::{Action, Open, Order, Shown, Situation},
+    palette::{Action, Open, PaletteCommand, Shown, Situation},
     session::{Phase, Session},
     setup::{Connecting, Kind},
     transcript::Transcript,
@@ -23,7 +23,7 @@ use crate::{
 
 /// The parts of the page that commands use.
 #[derive(Clone, Copy)]
-pub(super) struct Orders {
+pub(super) struct CommandContext {
     pub(super) list: ConversationList,
     pub(super) navigation: Navigation,
     /// The session of the open pane.
@@ -35,7 +35,7 @@ pub(super) struct Orders {
     pub(super) connecting: Connecting,
 }
 
-impl Orders {
+impl CommandContext {
     /// Returns the state of the page, which decides what commands are available.
     pub(super) fn situation(self) -> Situation {
         untrack(move || {
@@ -67,7 +67,7 @@ impl Orders {
     pub(super) fn run(self, action: Action) {
         match action {
             Action::Conversation(uuid) => self.open(Address::Conversation(uuid)),
-            Action::Order(order) => self.carry_out(order),
+            Action::PaletteCommand(command) => self.carry_out(command),
         }
     }
 
@@ -76,14 +76,14 @@ impl Orders {
         self.drawer.search();
     }
 
-    fn carry_out(self, order: Order) {
-        match order {
-            Order::Stop => {
+    fn carry_out(self, command: PaletteCommand) {
+        match command {
+            PaletteCommand::Stop => {
                 if let Some(session) = self.session() {
                     session.stop();
                 }
             }
-            Order::CopyAnswer => {
+            PaletteCommand::CopyAnswer => {
                 if let Some(answer) = self.last_answer() {
                     spawn_local(async move {
                         // The browser may refuse. The answer has a button for this, too.
@@ -91,29 +91,29 @@ impl Orders {
                     });
                 }
             }
-            Order::NewChat => self.open(Address::NewChat),
-            Order::Rename(uuid) => self.renaming.set(Some(uuid)),
-            Order::Pin(uuid, pinned) => self.list.pin(&[uuid], pinned),
-            Order::Archive(uuid, archived) => self.list.archive(&[uuid], archived),
-            Order::Export(uuid, format) => browser::download(&api::export_url(uuid, format)),
-            Order::Delete(uuid) => self.list.delete(&[uuid]),
-            Order::Search => self.search(),
-            Order::Select => {
+            PaletteCommand::NewChat => self.open(Address::NewChat),
+            PaletteCommand::Rename(uuid) => self.renaming.set(Some(uuid)),
+            PaletteCommand::Pin(uuid, pinned) => self.list.pin(&[uuid], pinned),
+            PaletteCommand::Archive(uuid, archived) => self.list.archive(&[uuid], archived),
+            PaletteCommand::Export(uuid, format) => browser::download(&api::export_url(uuid, format)),
+            PaletteCommand::Delete(uuid) => self.list.delete(&[uuid]),
+            PaletteCommand::Search => self.search(),
+            PaletteCommand::Select => {
                 self.drawer.show();
                 self.list.begin_selection(None);
             }
-            Order::OpenArchive => {
+            PaletteCommand::OpenArchive => {
                 self.drawer.show();
                 self.list.show_archive(true);
             }
-            Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
-            Order::Tools => browser::press(tools_button::BUTTON_ID),
-            Order::Settings => self.navigation.go(Address::Settings),
-            Order::ConnectModel => self.connecting.open(Kind::Model),
-            Order::AddToolServer => self.connecting.open(Kind::ToolServer),
-            Order::Theme(theme) => choose_theme(theme),
-            Order::Language(language) => choose_language(language),
-            Order::Help => help::toggle(self.sheet),
+            PaletteCommand::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
+            PaletteCommand::Tools => browser::press(tools_button::BUTTON_ID),
+            PaletteCommand::Settings => self.navigation.go(Address::Settings),
+            PaletteCommand::ConnectModel => self.connecting.open(Kind::Model),
+            PaletteCommand::AddToolServer => self.connecting.open(Kind::ToolServer),
+            PaletteCommand::Theme(theme) => choose_theme(theme),
+            PaletteCommand::Language(language) => choose_language(language),
+            PaletteCommand::Help => help::toggle(self.sheet),
         }
     }
 

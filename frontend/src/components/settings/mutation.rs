@@ -6,12 +6,12 @@ use crate::{api::ApiError, language::Language, session::Loading};
 
 /// The state of an action.
 #[derive(Clone, Copy)]
-pub(super) struct Deed {
+pub(super) struct Mutation {
     pub(super) loading: RwSignal<Loading>,
     done: RwSignal<Option<&'static str>>,
 }
 
-impl Deed {
+impl Mutation {
     pub(super) fn new() -> Self {
         Self { loading: RwSignal::new(Loading::Idle), done: RwSignal::new(None) }
     }
@@ -53,7 +53,7 @@ impl Deed {
     }
 
     /// Renders the result.
-    pub(super) fn told(self) -> AnyView {
+    pub(super) fn outcome(self) -> AnyView {
         let problem = move || match self.loading.get() {
             Loading::Failed(words) => Some(view! { <p class="failure" role="alert" data-testid="problem">{words}</p> }),
             Loading::Idle | Loading::Running => None,

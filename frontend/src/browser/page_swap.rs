@@ -40,13 +40,13 @@ struct Spot {
 }
 
 /// The server-rendered page, and the page that is built beside it to replace it.
-pub(crate) struct TakingOver {
+pub(crate) struct PageSwap {
     old: Element,
     new: HtmlElement,
 }
 
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
-impl TakingOver {
+impl PageSwap {
     /// Starts to replace the element with this ID; `None` if that is not possible.
     pub(crate) fn begin(id: &str) -> Option<Self> {
         let document = window().ok()?.document()?;
@@ -65,7 +65,7 @@ impl TakingOver {
     /// Swaps the new page in for the old one. The scroll positions, the focus, and the text in the field with ID
     /// `field` are kept. Messages, and the elements with the IDs in `parts`, stay server-rendered for now.
     ///
-    /// If the user has gone to another address in the meantime (`forget_drawn`), the messages are dropped. The text
+    /// If the user has gone to another address in the meantime (`drop_stale`), the messages are dropped. The text
     /// in the field then stays a draft of the conversation that the user left.
     pub(crate) fn finish(self, parts: &[&str], field: &str) {
         let Self { old, new } = self;
@@ -139,7 +139,7 @@ pub(crate) async fn released() {
 
 /// Takes note that the page shows another address than the one that the server rendered. Has no effect once the page
 /// is mounted.
-pub(crate) fn forget_drawn() {
+pub(crate) fn drop_stale() {
     if let Some(old) = find(&format!("body > [{DRAWN}]")) {
         let _ = old.remove_attribute(DRAWN);
     }
@@ -162,7 +162,7 @@ impl DrawnPart {
     }
 
     /// Replaces the part with the interactive one, and keeps its scroll position.
-    pub(crate) fn make_way(self) {
+    pub(crate) fn replace(self) {
         let Self { drawn, id, scrolled } = self;
         let Some(new) = find(&format!("#{id}:not([{DRAWN}])")) else { return };
         replace(&drawn);
@@ -264,7 +264,7 @@ impl Spot {
 
 /// Removes the server-rendered messages that the mounted page has rendered, from the last one up to the first that it
 /// has not.
-pub(crate) fn replace_drawn() {
+pub(crate) fn replace_stale() {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return };
     let Ok(drawn) = document.query_selector_all(KEPT) else { return };
     for element in (0..drawn.length()).rev().filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
@@ -316,7 +316,7 @@ fn is_drawn(element: &Element) -> bool {
 }
 
 /// Removes all server-rendered messages that are left.
-pub(crate) fn remove_drawn() {
+pub(crate) fn remove_stale() {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return };
     if let Ok(drawn) = document.query_selector_all(KEPT) {
         for element in (0..drawn.length()).filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
