@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Whose usage counts: `user:ID`, or `all` for the users of the server together.
+    /// The users whose usage counts: `user:ID`, or `all` for the users of the server together.
     pub principal: String,
     /// The period after which the budget starts again.
     pub period: BudgetPeriod,
@@ -72,7 +72,7 @@ pub struct BudgetStatus {
 pub struct BudgetAmount {
     /// The amount.
     pub limit: i64,
-    /// How much is used. The answer that reached the limit may have exceeded it.
+    /// The amount that is used. The answer that reached the limit may have exceeded it.
     pub used: i64,
     /// `true` if at least the budget's `warn_at` of it is used.
     pub is_warning: bool,

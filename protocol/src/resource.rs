@@ -397,7 +397,7 @@ pub struct Problem {
 pub struct ProblemBudget {
     /// End of the period, when the budget starts again.
     pub resets_at: DateTime<Utc>,
-    /// How much is used.
+    /// The amount that is used.
     pub used: i64,
     /// The limit.
     pub limit: i64,

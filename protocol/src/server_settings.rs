@@ -26,7 +26,7 @@ pub struct ServerSettings {
     pub consent_wait_hours: f64,
     /// `true` if users can share conversations with links.
     pub sharing: bool,
-    /// Who can create an account: `open` (everyone), `invitation` or `closed` (admins create accounts).
+    /// The sign-up policy: who can create an account: `open` (everyone), `invitation` or `closed` (admins create accounts).
     pub sign_up: String,
     /// Maximum number of answers that are written at once for a user; 0 for no limit.
     pub max_turns_per_person: u32,

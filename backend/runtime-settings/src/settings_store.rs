@@ -86,7 +86,7 @@ pub(crate) async fn add_change(
     Ok(id)
 }
 
-/// Returns all settings after the change with this ID; `None` if there is no such change.
+/// Returns all settings after the change with this ID; `None` if it does not exist.
 pub(crate) async fn find_after(tx: &mut Transaction, id: i64) -> sqlx::Result<Option<Map<String, Value>>> {
     let settings: Option<String> =
         tx.query("SELECT settings FROM settings_history WHERE id = ?").bind(id).fetch_optional_value().await?;

@@ -61,7 +61,7 @@ on_every_engine! {
         app.send(&conversation, "What does it cost?").await.all().await;
         assert!(model.requests().pop().unwrap().body["system"].to_string().contains("Prices are in euros."));
 
-        // A value that is set again is no change.
+        // Setting the same value again changes nothing.
         assert_eq!(change(&app, json!({"default_model": "Second"})).await["version"], first["version"]);
         let second = change(&app, json!({"default_model": null, "sharing": true, "retention_days": 7})).await;
         assert_eq!(default_model(&app).await, "First");
