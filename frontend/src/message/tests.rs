@@ -151,8 +151,9 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
 fn an_answer_that_has_ended_can_be_rated() {
     let live = Live { has_actions: true, ..Live::default() };
     let shown = |status: MessageStatus, feedback: Option<Feedback>| {
-        let entry = &conversation(|end| end.status = status)[1];
-        html(&Entry { status, feedback, ..Entry::clone(entry) }, Some(&live))
+        let mut entry = Entry::clone(&conversation(|_| {})[1]);
+        (entry.status, entry.feedback) = (status, feedback);
+        html(&entry, Some(&live))
     };
     let button = |html: &str, name: &str| {
         let html = html.split_once(&format!("data-testid=\"{name}\"")).map(|(_, rest)| rest.to_owned());

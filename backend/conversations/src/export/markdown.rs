@@ -346,6 +346,7 @@ mod tests {
             provider: None,
             model: None,
             told: None,
+            feedback: None,
             created_at: DateTime::UNIX_EPOCH,
             completed_at: None,
         }

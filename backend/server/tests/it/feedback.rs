@@ -187,7 +187,7 @@ on_every_engine! {
         team.json(&ann, Method::PUT, &good, json!({"rating": "down"}), 200).await;
         let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
         let ratings = html.split("data-testid=\"ratings\"").nth(1).unwrap_or_else(|| panic!("{html}"));
-        let cells: Vec<&str> = ratings.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
-        assert_eq!(cells, ["0", "2"], "{ratings}");
+        let numbers: Vec<&str> = ratings.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
+        assert_eq!(numbers, ["0", "2"], "{ratings}");
     }
 }
