@@ -7,14 +7,15 @@
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
 //! - `feedback` stores the users' ratings of answers.
-//! - `user_limits` and `quota` are the limits of a user, and `budgets` the budgets; `usage` reports token usage.
+//! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports token usage.
 //! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
 mod approvals;
 mod attachments;
 mod branch;
-mod budgets;
+mod budget;
+mod budget_checks;
 mod call_images;
 mod context;
 mod direct;
@@ -48,7 +49,7 @@ mod usage;
 mod user_limits;
 pub mod work_counts;
 
-pub use budgets::{Budget, BudgetUsedUp};
+pub use budget::{Budget, BudgetUsedUp};
 pub use erasure::erase_conversations;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};

@@ -12,7 +12,7 @@ use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
 
 use crate::models::Model;
 use crate::{
-    ChangeableSettings, ServiceError, budgets,
+    ChangeableSettings, ServiceError, budget_checks,
     context::Context,
     limits::QUARTERS,
     service::ConversationService,
@@ -39,7 +39,7 @@ pub(crate) async fn lock_limited_user(
     user: UserId,
 ) -> sqlx::Result<Arc<ChangeableSettings>> {
     let settings = context.changeable();
-    budgets::lock_shared(&settings, tx).await?;
+    budget_checks::lock_shared(&settings, tx).await?;
     if is_limited(&settings, user) {
         lock_user(tx, user).await?;
     }
@@ -48,7 +48,7 @@ pub(crate) async fn lock_limited_user(
 
 /// Returns `true` if a limit or a budget applies to this user.
 fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
-    !settings.user_limits.is_none() || budgets::has_any(settings, user)
+    !settings.user_limits.is_none() || budget_checks::has_any(settings, user)
 }
 
 /// A turn that is about to begin or to resume.
@@ -78,8 +78,8 @@ pub(crate) async fn admit_turn(
     if let Some(reached) = limits.reached(counted, Weight::Message, time) {
         return Err(reached.into());
     }
-    budgets::check(context, settings, tx, user, Some(message)).await?;
-    if limits.tokens_per_day == 0 && !budgets::has_any(settings, user) {
+    budget_checks::check(context, settings, tx, user, Some(message)).await?;
+    if limits.tokens_per_day == 0 && !budget_checks::has_any(settings, user) {
         return Ok(());
     }
     let specs = context.tool_servers.tools().specs();
@@ -105,7 +105,7 @@ pub(crate) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
 
 /// Returns `true` if the model calls of a turn are admitted one by one.
 pub(crate) fn admits_steps(settings: &ChangeableSettings, user: UserId) -> bool {
-    settings.user_limits.tokens_per_day > 0 || budgets::has_any(settings, user)
+    settings.user_limits.tokens_per_day > 0 || budget_checks::has_any(settings, user)
 }
 
 /// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used up,
@@ -175,7 +175,7 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     if let Some(reached) = limits.reached(counted, weight, time) {
         return Err(reached.into());
     }
-    budgets::check(context, &settings, &mut tx, user, None).await?;
+    budget_checks::check(context, &settings, &mut tx, user, None).await?;
     let new = reservation(context, user, None, weight.quarters(), Reserve::of(tokens, prices), time);
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use tallybook_agent::{Planning, Reviewers};
 
 use crate::{
-    budgets::Budget,
+    budget::Budget,
     models::{Catalog, Model, Window},
     user_limits::UserLimits,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::{
-    budgets::BudgetUsedUp,
+    budget::BudgetUsedUp,
     limits::QUARTERS,
     store::usage::{UseRow, UsedUp},
 };

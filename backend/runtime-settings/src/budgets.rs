@@ -3,17 +3,19 @@
 use std::collections::HashSet;
 
 use tallybook_accounts::{AuditAction, UserId, note_audit};
-use tallybook_conversations as conversations;
 use tallybook_database::with_retries;
 use tallybook_protocol::{Budget, first_chars};
 
-use crate::{budget_store, error::SettingsError, service::RuntimeSettings, store};
+use crate::{
+    budget_store,
+    effective::{ALL_USERS, user_of},
+    error::SettingsError,
+    service::RuntimeSettings,
+    store,
+};
 
 /// Maximum number of budgets.
 const MAX_BUDGETS: usize = 1000;
-
-/// The principal of a budget of all users together.
-const ALL: &str = "all";
 
 impl RuntimeSettings {
     /// Lists the budgets.
@@ -53,7 +55,7 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
     let mut seen = HashSet::new();
     for budget in budgets {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
-        if principal != ALL && user_of(principal).is_none() {
+        if principal != ALL_USERS && user_of(principal).is_none() {
             return Err(format!(
                 "The principal {principal:?} is not valid. It must be all, or user: and the ID of a user."
             ));
@@ -85,27 +87,4 @@ fn summary(budgets: &[Budget]) -> String {
     };
     let all = budgets.iter().map(one).collect::<Vec<_>>().join("; ");
     if all.is_empty() { "none".to_owned() } else { first_chars(&all, MAX_SUMMARY_CHARS).to_owned() }
-}
-
-fn user_of(principal: &str) -> Option<UserId> {
-    let id: i64 = principal.strip_prefix("user:")?.parse().ok().filter(|id| *id > 0)?;
-    // Each user has only one name here.
-    (format!("user:{id}") == principal).then_some(UserId(id))
-}
-
-/// Returns the budgets as conversations enforce them.
-pub(crate) fn for_conversations(budgets: Vec<Budget>) -> Vec<conversations::Budget> {
-    let convert = |budget: Budget| {
-        let user = user_of(&budget.principal);
-        let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
-        // A principal of a later version is ignored.
-        (user.is_some() || principal == ALL).then_some(conversations::Budget {
-            user,
-            period,
-            tokens,
-            cost_nanos,
-            warn_at,
-        })
-    };
-    budgets.into_iter().filter_map(convert).collect()
 }

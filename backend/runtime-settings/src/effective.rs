@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
-use tallybook_accounts::{AccountRules, SignUp};
+use tallybook_accounts::{AccountRules, SignUp, UserId};
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
 use tallybook_conversations::{
     Budget, ChangeableSettings, MemorySettings, PlanSettings, UserLimits,
@@ -12,7 +12,7 @@ use tallybook_conversations::{
 };
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, MemoryFields, PlanFields, ReviewFields, ServerSettings};
 
-use crate::{error::SettingsError, service::Configured};
+use crate::{configured::Configured, error::SettingsError};
 
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 const SECS_PER_DAY: f64 = 24.0 * SECS_PER_HOUR;
@@ -232,4 +232,25 @@ pub(crate) fn for_conversations(
         approval_timeout: Some(wait).filter(|wait| !wait.is_zero()),
         deleted_retention,
     }
+}
+
+/// The principal of a budget of all users together.
+pub(crate) const ALL_USERS: &str = "all";
+
+/// Returns the user that the principal of a budget names.
+pub(crate) fn user_of(principal: &str) -> Option<UserId> {
+    let id: i64 = principal.strip_prefix("user:")?.parse().ok().filter(|id| *id > 0)?;
+    // Each user has only one name here.
+    (format!("user:{id}") == principal).then_some(UserId(id))
+}
+
+/// Returns the budgets as conversations enforce them.
+pub(crate) fn budgets_for_conversations(budgets: Vec<tallybook_protocol::Budget>) -> Vec<Budget> {
+    let convert = |budget: tallybook_protocol::Budget| {
+        let user = user_of(&budget.principal);
+        let tallybook_protocol::Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
+        // A principal of a later version is ignored.
+        (user.is_some() || principal == ALL_USERS).then_some(Budget { user, period, tokens, cost_nanos, warn_at })
+    };
+    budgets.into_iter().filter_map(convert).collect()
 }

@@ -3,6 +3,7 @@
 
 mod budget_store;
 mod budgets;
+mod configured;
 mod effective;
 mod entries;
 mod error;
@@ -19,10 +20,11 @@ mod summary;
 mod tool_server_source;
 mod tool_servers;
 
+pub use configured::Configured;
 pub use effective::{MAX_WAIT_HOURS, retention};
 pub use error::SettingsError;
 pub use kind::EntryKind;
 pub use seal::{SealError, Sealer};
 pub use server_settings::{read_retention, read_settings};
-pub use service::{Configured, RuntimeSettings, Services};
+pub use service::{RuntimeSettings, Services};
 pub use summary::summarize;

@@ -9,10 +9,11 @@ use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_protocol::{CurrentServerSettings, SettingsHistory};
 
 use crate::{
-    budget_store, budgets,
-    effective::{Effective, check, merge, retention},
+    budget_store,
+    configured::Configured,
+    effective::{Effective, budgets_for_conversations, check, merge, retention},
     error::SettingsError,
-    service::{Configured, Context, RuntimeSettings},
+    service::{Context, RuntimeSettings},
     settings_store as settings, store,
 };
 
@@ -51,7 +52,7 @@ impl RuntimeSettings {
         self.find_settings().await
     }
 
-    /// Gives each setting the value that it had after the change with this ID, except those that the settings file or the
+    /// Restores the values that the settings had after the change with this ID, except those that the settings file or the
     /// environment sets.
     pub async fn restore_settings(
         &self,
@@ -147,7 +148,7 @@ pub async fn read_retention(
     models: &Catalog,
 ) -> Result<Duration, SettingsError> {
     let settings = read_settings(db, configured, models).await?.settings;
-    Ok(retention(&settings, &budgets::for_conversations(budget_store::list(db).await?)))
+    Ok(retention(&settings, &budgets_for_conversations(budget_store::list(db).await?)))
 }
 
 fn show(

@@ -8,20 +8,17 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tallybook_accounts::Accounts;
-use tallybook_conversations::{
-    CurrentSettings,
-    models::{Catalog, ModelEntry},
-};
+use tallybook_conversations::{CurrentSettings, models::Catalog};
 use tallybook_database::Database;
-use tallybook_llm::ModelSettings;
 use tallybook_mcp::ToolServers;
-use tallybook_protocol::{ModelFields, ServerSettings, ToolServerFields};
+use tallybook_protocol::{ModelFields, ToolServerFields};
 use tallybook_tools::Secrets;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
 use crate::{
-    budget_store, budgets,
-    effective::{account_rules, for_conversations, merge},
+    budget_store,
+    configured::Configured,
+    effective::{account_rules, budgets_for_conversations, for_conversations, merge},
     error::SettingsError,
     kind::EntryKind,
     model_source::ModelSource,
@@ -75,39 +72,7 @@ pub struct Services {
     pub accounts: Accounts,
 }
 
-/// The models, tool servers and settings of the settings file and the environment.
-#[derive(Clone, Debug)]
-pub struct Configured {
-    /// The models, the default first.
-    pub models: Vec<ModelEntry>,
-    /// The settings that a model has if it does not set them itself. The provider is not used.
-    pub model_defaults: ModelSettings,
-    /// The names of the tool servers.
-    pub tool_servers: Vec<String>,
-    /// The settings of the server.
-    pub settings: ServerSettings,
-    /// The names of the settings that the file or the environment sets. The others have their defaults.
-    pub set_in_file: Vec<&'static str>,
-}
-
-impl Configured {
-    /// Returns `true` if the settings file or the environment has an entry of this name.
-    pub(crate) fn has(&self, kind: EntryKind, name: &str) -> bool {
-        match kind {
-            EntryKind::Model => self.models.iter().any(|entry| entry.name == name),
-            EntryKind::ToolServer => self.tool_servers.iter().any(|server| server == name),
-        }
-    }
-
-    /// Returns the reason why an added entry is not used if the settings file or the environment has one of its name.
-    pub(crate) fn hidden(&self, kind: EntryKind, name: &str) -> Option<String> {
-        let problem =
-            || format!("The settings file or the environment has a {kind} of the same name, which is used instead.");
-        self.has(kind, name).then(problem)
-    }
-}
-
-/// What admins have added and changed, as this server uses it. Models and tool servers are oldest first.
+/// The entries that admins have added and the settings that they have changed, as this server uses them. Models and tool servers are oldest first.
 #[derive(Default)]
 pub(crate) struct Added {
     /// Version of the catalog that is applied; `None` until one is.
@@ -192,7 +157,7 @@ impl RuntimeSettings {
         }
         let entries = store::list(&context.db).await?;
         let (settings, settings_version) = settings_store::list(&context.db).await?;
-        let budgets = budgets::for_conversations(budget_store::list(&context.db).await?);
+        let budgets = budgets_for_conversations(budget_store::list(&context.db).await?);
         // From here on nothing is awaited, so a change is applied as a whole or not at all.
         let read_model = |fields: &ModelFields, key: Option<&SecretString>| {
             ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)

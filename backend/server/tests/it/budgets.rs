@@ -71,7 +71,7 @@ on_every_engine! {
         assert_eq!(log.len(), 2);
     }
 
-    async fn a_shared_budget_of_money_refuses_everybody_also_at_v1(engine: Engine) {
+    async fn a_shared_budget_of_money_refuses_all_users_also_at_v1(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -94,7 +94,7 @@ on_every_engine! {
         let refused = team.send(&program, Method::POST, "/v1/chat/completions", body).await;
         assert_eq!(refused.status(), 429);
         let refused: Value = refused.json().await.unwrap();
-        assert_eq!(refused["error"]["code"], "budget-used-up", "{refused}");
+        assert_eq!(refused["error"]["code"], "budget_used_up", "{refused}");
         assert_eq!(model.unused_replies(), 0);
         assert_eq!(model.requests().len(), 1, "no model was called");
     }
@@ -106,7 +106,7 @@ on_every_engine! {
         // A second server, where the engine allows one.
         let second = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
         let admin = team.sign_in(ADMIN).await;
-        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": 100}])).await;
+        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": 10}])).await;
         if let Some(second) = &second {
             eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
         }

@@ -1,9 +1,7 @@
 //! Enforces budgets: tokens or money that models may use for a user, or for all users together, within a day or a month.
 //! They are checked when a turn, or another request that calls a model, begins. Like the limits of a user (`quota`), they
 //! are checked against rows that exist anyway, so they apply across all replicas, and deleting conversations gives nothing
-//! back: deleted data is kept for as long as it counts.
-
-use std::{fmt, time::Duration};
+//! back: deleted data is kept while it counts.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveTime, Utc};
 use tallybook_accounts::UserId;
@@ -12,96 +10,11 @@ use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus, MessageId};
 
 use crate::{
     ChangeableSettings, ServiceError,
+    budget::{Budget, BudgetUsedUp},
     context::Context,
     service::ConversationService,
     store::{budgets, model_requests},
 };
-
-/// Longest month.
-const MONTH: Duration = Duration::from_hours(31 * 24);
-
-/// Longest day in UTC.
-const DAY: Duration = Duration::from_hours(24);
-
-/// A budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
-    /// The user whose usage counts; `None` for all users together.
-    pub user: Option<UserId>,
-    /// The period after which the budget starts again.
-    pub period: BudgetPeriod,
-    /// Tokens that models may read and write.
-    pub tokens: Option<i64>,
-    /// Money that models may cost, in billionths of the currency of the prices.
-    pub cost_nanos: Option<i64>,
-    /// Share above which users are warned, from 0 to 1.
-    pub warn_at: f64,
-}
-
-/// A budget that is used up, or whose remaining amount is reserved. The message is shown to the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BudgetUsedUp {
-    /// `true` if the usage of all users counts.
-    pub is_shared: bool,
-    /// The period.
-    pub period: BudgetPeriod,
-    /// `true` if money is limited, in billionths of the currency of the prices; otherwise tokens are.
-    pub is_cost: bool,
-    /// How much is used.
-    pub used: i64,
-    /// The limit.
-    pub limit: i64,
-    /// Time at which the budget starts again.
-    pub resets_at: DateTime<Utc>,
-    /// `true` if the rest is only reserved for answers that are being written.
-    pub is_reserved: bool,
-}
-
-impl BudgetUsedUp {
-    /// Returns the number of seconds until the budget starts again.
-    pub(crate) fn reset_secs(&self) -> u64 {
-        u64::try_from((self.resets_at - now()).num_seconds()).unwrap_or(0).max(1)
-    }
-}
-
-impl fmt::Display for BudgetUsedUp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whose = if self.is_shared { "The server's" } else { "Your" };
-        let what = if self.is_cost { "money" } else { "tokens" };
-        let period = match self.period {
-            BudgetPeriod::Day => "today",
-            BudgetPeriod::Month => "this month",
-        };
-        if self.is_reserved {
-            return write!(
-                f,
-                "{whose} remaining budget of {what} for {period} is reserved for answers that are being written. Wait for \
-                 one of them to end, then try again."
-            );
-        }
-        let resets_at = self.resets_at.format("%Y-%m-%d %H:%M UTC");
-        write!(
-            f,
-            "{whose} budget of {what} for {period} is used up. It starts again at {resets_at}; an admin can raise it."
-        )
-    }
-}
-
-impl std::error::Error for BudgetUsedUp {}
-
-impl Budget {
-    fn applies_to(&self, user: UserId) -> bool {
-        self.user.is_none_or(|owner| owner == user)
-    }
-
-    /// Returns the time for which usage has to be kept, so that it counts until the period ends.
-    pub fn window(&self) -> Duration {
-        match self.period {
-            BudgetPeriod::Day => DAY,
-            BudgetPeriod::Month => MONTH,
-        }
-    }
-}
 
 /// Returns the begin and the end of the period that contains `time`.
 fn period_of(period: BudgetPeriod, time: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {

@@ -1,0 +1,94 @@
+//! A budget, and the error of one that is used up. `budget_checks` enforces budgets.
+
+use std::{fmt, time::Duration};
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::now;
+use tallybook_protocol::BudgetPeriod;
+
+/// Longest month.
+const MONTH: Duration = Duration::from_hours(31 * 24);
+
+/// Longest day in UTC.
+const DAY: Duration = Duration::from_hours(24);
+
+/// A budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// The user whose usage counts; `None` for all users together.
+    pub user: Option<UserId>,
+    /// The period after which the budget starts again.
+    pub period: BudgetPeriod,
+    /// Tokens that models may read and write.
+    pub tokens: Option<i64>,
+    /// Money that models may cost, in billionths of the currency of the prices.
+    pub cost_nanos: Option<i64>,
+    /// Share above which users are warned, from 0 to 1.
+    pub warn_at: f64,
+}
+
+/// A budget that is used up, or whose remaining amount is reserved. The message is shown to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetUsedUp {
+    /// `true` if the usage of all users counts.
+    pub is_shared: bool,
+    /// The period.
+    pub period: BudgetPeriod,
+    /// `true` if money is limited, in billionths of the currency of the prices; otherwise tokens are.
+    pub is_cost: bool,
+    /// The amount that is used.
+    pub used: i64,
+    /// The limit.
+    pub limit: i64,
+    /// Time at which the budget starts again.
+    pub resets_at: DateTime<Utc>,
+    /// `true` if the rest is only reserved for answers that are being written.
+    pub is_reserved: bool,
+}
+
+impl BudgetUsedUp {
+    /// Returns the number of seconds until the budget starts again.
+    pub(crate) fn reset_secs(&self) -> u64 {
+        u64::try_from((self.resets_at - now()).num_seconds()).unwrap_or(0).max(1)
+    }
+}
+
+impl fmt::Display for BudgetUsedUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = if self.is_shared { "The server's" } else { "Your" };
+        let what = if self.is_cost { "money" } else { "tokens" };
+        let period = match self.period {
+            BudgetPeriod::Day => "today",
+            BudgetPeriod::Month => "this month",
+        };
+        if self.is_reserved {
+            return write!(
+                f,
+                "{whose} remaining budget of {what} for {period} is reserved for answers that are being written. Wait for \
+                 one of them to end, then try again."
+            );
+        }
+        let resets_at = self.resets_at.format("%Y-%m-%d %H:%M UTC");
+        write!(
+            f,
+            "{whose} budget of {what} for {period} is used up. It starts again at {resets_at}; an admin can raise it."
+        )
+    }
+}
+
+impl std::error::Error for BudgetUsedUp {}
+
+impl Budget {
+    pub(crate) fn applies_to(&self, user: UserId) -> bool {
+        self.user.is_none_or(|owner| owner == user)
+    }
+
+    /// Returns the time for which usage has to be kept, so that it counts until the period ends.
+    pub fn window(&self) -> Duration {
+        match self.period {
+            BudgetPeriod::Day => DAY,
+            BudgetPeriod::Month => MONTH,
+        }
+    }
+}
