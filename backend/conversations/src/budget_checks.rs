@@ -53,18 +53,25 @@ pub(crate) async fn check(
     let (time, longest_turn) = (now(), context.agent.limits().turn_time);
     for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user)) {
         let (since, resets_at) = period_of(budget.period, time);
-        let used = budgets::sum_used(tx, budget.user, since, longest_turn).await?;
+        let spent = budgets::sum_used(tx, budget.user, since, longest_turn).await?;
         let reserved = model_requests::sum_reserved(tx, budget.user, turn, time).await?;
         let amounts = [
-            (budget.tokens, used.tokens, reserved.tokens, false),
-            (budget.cost_nanos, used.cost_nanos, reserved.cost_nanos, true),
+            (budget.tokens, spent.tokens, reserved.tokens, false),
+            (budget.cost_nanos, spent.cost_nanos, reserved.cost_nanos, true),
         ];
-        for (limit, used, reserved, is_cost) in amounts {
+        for (limit, spent, reserved, is_cost) in amounts {
             let Some(limit) = limit else { continue };
-            if used.saturating_add(reserved) >= limit {
-                let (is_shared, is_reserved) = (budget.user.is_none(), used < limit);
-                let Budget { period, .. } = *budget;
-                let used_up = BudgetUsedUp { is_shared, period, is_cost, used, limit, resets_at, is_reserved };
+            if spent.saturating_add(reserved) >= limit {
+                let Budget { user: owner, period, .. } = *budget;
+                let used_up = BudgetUsedUp {
+                    is_shared: owner.is_none(),
+                    period,
+                    is_cost,
+                    used: spent,
+                    limit,
+                    resets_at,
+                    is_reserved: spent < limit,
+                };
                 return Err(ServiceError::LimitReached(used_up.into()));
             }
         }
@@ -79,17 +86,17 @@ impl ConversationService {
         let longest_turn = self.context.agent.limits().turn_time;
         for budget in self.context.changeable().budgets.iter().filter(|budget| budget.applies_to(user)) {
             let (since, resets_at) = period_of(budget.period, time);
-            let used = budgets::read_used(&self.context.db, budget.user, since, longest_turn).await?;
+            let spent = budgets::read_used(&self.context.db, budget.user, since, longest_turn).await?;
             #[expect(clippy::cast_precision_loss, reason = "only amounts beyond 2^53 lose precision")]
-            let is_near = |limit: i64, used: i64| used as f64 >= limit as f64 * budget.warn_at;
-            let amount = |limit: Option<i64>, used| {
-                limit.map(|limit| BudgetAmount { limit, used, is_warning: is_near(limit, used) })
+            let is_near = |limit: i64, spent: i64| spent as f64 >= limit as f64 * budget.warn_at;
+            let amount = |limit: Option<i64>, spent| {
+                limit.map(|limit| BudgetAmount { limit, used: spent, is_warning: is_near(limit, spent) })
             };
             found.push(BudgetStatus {
                 is_shared: budget.user.is_none(),
                 period: budget.period,
-                tokens: amount(budget.tokens, used.tokens),
-                cost_nanos: amount(budget.cost_nanos, used.cost_nanos),
+                tokens: amount(budget.tokens, spent.tokens),
+                cost_nanos: amount(budget.cost_nanos, spent.cost_nanos),
                 resets_at,
             });
         }

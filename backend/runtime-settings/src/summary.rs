@@ -7,8 +7,7 @@ use tallybook_database::Database;
 use tallybook_protocol::CurrentServerSettings;
 
 use crate::{
-    configured::Configured, error::SettingsError, kind::EntryKind, seal::Sealer, server_settings::read_settings,
-    service::Configured, store,
+    configured::Configured, error::SettingsError, kind::EntryKind, seal::Sealer, server_settings::read_settings, store,
 };
 
 /// Describes the models, tool servers and settings that servers of this database use beside the configured ones, one line

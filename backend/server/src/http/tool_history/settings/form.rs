@@ -264,8 +264,8 @@ impl Values {
 
     /// Returns the version of the settings that the form showed. Returns -1, which matches no version, if the field is
     /// missing.
-    pub(crate) fn version(&self) -> Option<i64> {
-        Some(self.first("version").and_then(|version| version.parse().ok()).unwrap_or(-1))
+    pub(crate) fn version(&self) -> i64 {
+        self.first("version").and_then(|version| version.parse().ok()).unwrap_or(-1)
     }
 
     /// Returns the change: the settings to which the admin gave another value than the form showed, so that the change of

@@ -99,7 +99,7 @@ pub(crate) async fn change(
         Ok(current) => current,
         Err(error) => return refusal(Frame::of(&state, &request), &request, &error.into()),
     };
-    let (patch, version) = (values.patch(&current, has_accounts(&state)), values.version());
+    let (patch, version) = (values.patch(&current, has_accounts(&state)), Some(values.version()));
     let actor = admin.0.user;
     let work = move |settings: RuntimeSettings| async move {
         settings.update_settings(actor, patch, version).await.map(|_| ())
