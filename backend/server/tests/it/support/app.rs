@@ -306,7 +306,7 @@ impl Builder<'_> {
     /// Sets the time after which a call that waits for approval is denied.
     pub(crate) fn with_approval_timeout(self, timeout: Option<Duration>) -> Self {
         self.with_settings(|settings| {
-            settings.consent_wait_hours = timeout.map_or(0.0, |wait| wait.as_secs_f64() / 3600.0)
+            settings.consent_wait_hours = timeout.map_or(0.0, |wait| wait.as_secs_f64() / 3600.0);
         })
     }
 
