@@ -20,7 +20,7 @@ use crate::{
         model_requests::{self, NewRequest, RequestId},
         usage::{self, Since, UsedUp},
     },
-    user_limits::{DAY, MINUTE, UserLimits, Weight},
+    user_limits::{DAY, MINUTE, Reached, UserLimits, Weight},
 };
 
 /// Tokens that a turn reserves for the conversation's history when it begins, before its prompt is known.
@@ -74,12 +74,11 @@ pub(crate) async fn admit_turn(
         return Ok(());
     }
     let (limits, time) = (settings.user_limits, now());
-    let counted = count_with_reserved(context, limits, tx, user, Some(message), time).await?;
-    if let Some(reached) = limits.reached(counted, Weight::Message, time) {
+    if let Some(reached) = find_reached(context, limits, tx, user, Some(message), Weight::Message, time).await? {
         return Err(reached.into());
     }
     budget_checks::check(context, settings, tx, user, Some(message)).await?;
-    if limits.tokens_per_day == 0 && !budget_checks::has_any(settings, user) {
+    if !admits_steps(settings, user) {
         return Ok(());
     }
     let specs = context.tool_servers.tools().specs();
@@ -132,8 +131,7 @@ async fn try_admit_step(
     let mut tx = context.db.begin().await?;
     lock_user(&mut tx, user).await?;
     let time = now();
-    let counted = count_with_reserved(context, limits, &mut tx, user, Some(message), time).await?;
-    if limits.reached(counted, Weight::Message, time).is_some()
+    if find_reached(context, limits, &mut tx, user, Some(message), Weight::Message, time).await?.is_some()
         && model_requests::find_oldest_running(&mut tx, user).await? != Some(message)
     {
         return Ok(false);
@@ -171,8 +169,7 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     // The request does not count as a turn.
     let limits = UserLimits { turns: 0, ..settings.user_limits };
     let time = now();
-    let counted = count_with_reserved(context, limits, &mut tx, user, None, time).await?;
-    if let Some(reached) = limits.reached(counted, weight, time) {
+    if let Some(reached) = find_reached(context, limits, &mut tx, user, None, weight, time).await? {
         return Err(reached.into());
     }
     budget_checks::check(context, &settings, &mut tx, user, None).await?;
@@ -227,20 +224,25 @@ fn reservation(
     NewRequest { user, message, quarters, reserved_tokens, reserved_cost_nanos, created_at: time, expires_at }
 }
 
-async fn count_with_reserved(
+/// Returns the limit that one more request of this weight would exceed, or `None`. The reservation of `turn` does not
+/// count.
+async fn find_reached(
     context: &Context,
     limits: UserLimits,
     tx: &mut Transaction,
     user: UserId,
     turn: Option<MessageId>,
+    weight: Weight,
     time: DateTime<Utc>,
-) -> sqlx::Result<UsedUp> {
-    let counted = usage::count_in(tx, user, since(context, time)).await?;
-    if limits.tokens_per_day == 0 {
-        return Ok(counted);
+) -> sqlx::Result<Option<Reached>> {
+    if limits.is_none() {
+        return Ok(None);
     }
-    let reserved_tokens = model_requests::sum_reserved(tx, Some(user), turn, time).await?.tokens;
-    Ok(UsedUp { reserved_tokens, ..counted })
+    let mut counted = usage::count_in(tx, user, since(context, time)).await?;
+    if limits.tokens_per_day > 0 {
+        counted.reserved_tokens = model_requests::sum_reserved(tx, Some(user), turn, time).await?.tokens;
+    }
+    Ok(limits.reached(counted, weight, time))
 }
 
 impl ConversationService {

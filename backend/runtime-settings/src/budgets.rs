@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tallybook_accounts::{AuditAction, UserId, note_audit};
 use tallybook_database::with_retries;
-use tallybook_protocol::{Budget, first_chars};
+use tallybook_protocol::Budget;
 
 use crate::{
     budget_store,
@@ -76,15 +76,12 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
     Ok(())
 }
 
-/// Maximum length of the summary in the audit log, in characters.
-const MAX_SUMMARY_CHARS: usize = 200;
-
-/// Describes the budgets for the audit log, which has room for short texts.
+/// Describes the budgets for the audit log, which shortens the text.
 fn summary(budgets: &[Budget]) -> String {
     let amount = |unit: &str, amount: Option<i64>| amount.map(|amount| format!(" {amount} {unit}")).unwrap_or_default();
     let one = |Budget { principal, period, tokens, cost_nanos, .. }: &Budget| {
         format!("{principal} {}:{}{}", period.as_str(), amount("tokens", *tokens), amount("nanos", *cost_nanos))
     };
     let all = budgets.iter().map(one).collect::<Vec<_>>().join("; ");
-    if all.is_empty() { "none".to_owned() } else { first_chars(&all, MAX_SUMMARY_CHARS).to_owned() }
+    if all.is_empty() { "none".to_owned() } else { all }
 }

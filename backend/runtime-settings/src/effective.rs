@@ -72,7 +72,7 @@ fn known(name: &str, members: &Map<String, Value>) -> Result<(), String> {
         return Ok(());
     }
     let names: Vec<&str> = members.keys().map(String::as_str).collect();
-    Err(format!("There is no setting named {name:?}. The settings are: {}.", names.join(", ")))
+    Err(format!("The setting {name:?} does not exist. The settings are: {}.", names.join(", ")))
 }
 
 /// Returns the settings with one of them replaced. The error is a sentence.

@@ -168,10 +168,7 @@ fn show(
     }
 }
 
-/// Maximum length of the summary in the audit log, in characters.
-const MAX_SUMMARY_CHARS: usize = 200;
-
-/// Summarizes a change for the audit log, which has room for short texts. The history has the whole values.
+/// Summarizes a change for the audit log, which shortens it. The history has the whole values.
 fn summary(change: i64, before: &Map<String, Value>, after: &Map<String, Value>) -> String {
     let show =
         |value: Option<&Value>| value.filter(|value| !value.is_null()).map_or("default".to_owned(), Value::to_string);
@@ -179,6 +176,5 @@ fn summary(change: i64, before: &Map<String, Value>, after: &Map<String, Value>)
         "instructions" => name.clone(),
         _ => format!("{name}: {} → {}", show(before.get(name)), show(Some(value))),
     });
-    let summary = format!("change {change}: {}", changes.collect::<Vec<_>>().join("; "));
-    tallybook_protocol::first_chars(&summary, MAX_SUMMARY_CHARS).to_owned()
+    format!("change {change}: {}", changes.collect::<Vec<_>>().join("; "))
 }

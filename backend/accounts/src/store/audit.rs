@@ -125,7 +125,8 @@ impl Action {
 }
 
 /// Adds a row: `actor` performed `action` on the account of `user`. `actor` is `None` if the action was not performed
-/// by an account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address.
+/// by an account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address; it is shortened to
+/// the width of its column.
 pub async fn note(
     tx: &mut Transaction,
     actor: Option<UserId>,
@@ -133,6 +134,7 @@ pub async fn note(
     action: Action,
     subject: &str,
 ) -> sqlx::Result<()> {
+    let subject = first_chars(subject, MAX_SUBJECT_CHARS);
     let query = tx.query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
     query.bind(now()).execute().await.map(|_| ())
 }

@@ -60,6 +60,7 @@ mod tool_server_settings;
 mod tools;
 mod trace;
 mod usage;
+mod versions;
 
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;

@@ -1,11 +1,6 @@
 //! HTTP handlers for models that admins add while the server runs: `/api/admin/models`.
 
-use actix_web::{
-    HttpRequest, HttpResponse, HttpResponseBuilder,
-    http::{Method, header},
-    web,
-};
-use serde::Serialize;
+use actix_web::{HttpRequest, HttpResponse, http::Method, web};
 use serde_json::{Map, Value};
 use tallybook_protocol::{ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModels, ModelTest, NewModel};
 use tallybook_runtime_settings::{EntryKind, SettingsError};
@@ -18,6 +13,7 @@ use super::{
     methods::Endpoint,
     shared_responses::{Conflict, Invalid, Unknown},
     state::State,
+    versions::{expected_version, with_version},
 };
 
 /// Registers the routes under `/api`. A model cannot have the name of one of the fixed paths.
@@ -175,26 +171,3 @@ pub(crate) async fn discover(
 
 /// The service whose use cases the handlers run.
 type Settings = tallybook_runtime_settings::RuntimeSettings;
-
-/// Returns the version in the header `If-Match`; `None` if the request accepts every version. Fails with `changed` if the
-/// header is not a valid version tag.
-pub(crate) fn expected_version(request: &HttpRequest, changed: SettingsError) -> Result<Option<i64>, ApiError> {
-    let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
-    let tag = value.to_str().unwrap_or_default().trim();
-    if tag == "*" {
-        return Ok(None);
-    }
-    tag.trim_matches('"').parse().map(Some).map_err(|_| changed.into())
-}
-
-/// Responds with an entry, and with its version in the header `ETag`.
-pub(crate) fn with_version<T: Serialize>(
-    mut response: HttpResponseBuilder,
-    version: Option<i64>,
-    entry: &T,
-) -> HttpResponse {
-    if let Some(version) = version {
-        response.insert_header((header::ETAG, format!("\"{version}\"")));
-    }
-    response.json(entry)
-}

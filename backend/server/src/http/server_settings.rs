@@ -1,10 +1,6 @@
 //! HTTP handlers for the settings of the server that admins change while it runs: `/api/admin/settings`.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::{Method, header},
-    web,
-};
+use actix_web::{HttpRequest, HttpResponse, http::Method, web};
 use serde_json::{Map, Value};
 use tallybook_protocol::{CurrentServerSettings, SettingsHistory};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
@@ -15,9 +11,9 @@ use super::{
     caller::Admin,
     error::ApiError,
     methods::Endpoint,
-    model_settings::expected_version,
     shared_responses::{Conflict, Invalid, Unknown},
     state::State,
+    versions::{expected_version, with_version},
 };
 
 /// Registers the routes under `/api`.
@@ -41,7 +37,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
     responses((status = 200, body = CurrentServerSettings)),
 )]
 pub(crate) async fn find(state: State, _: Admin) -> Result<HttpResponse, ApiError> {
-    Ok(with_version(&state.settings.find_settings().await?))
+    Ok(show(&state.settings.find_settings().await?))
 }
 
 /// Changes settings.
@@ -67,7 +63,7 @@ pub(crate) async fn update(
     let version = expected_version(&request, SettingsError::SettingsChanged)?;
     let work =
         move |settings: RuntimeSettings| async move { settings.update_settings(caller.user, body.0, version).await };
-    Ok(with_version(&state.run_settings(work).await?))
+    Ok(show(&state.run_settings(work).await?))
 }
 
 /// Lists the latest changes of the settings.
@@ -100,9 +96,9 @@ pub(crate) async fn restore(
     let work = move |settings: RuntimeSettings| async move {
         settings.restore_settings(caller.user, id.into_inner(), version).await
     };
-    Ok(with_version(&state.run_settings(work).await?))
+    Ok(show(&state.run_settings(work).await?))
 }
 
-fn with_version(settings: &CurrentServerSettings) -> HttpResponse {
-    HttpResponse::Ok().insert_header((header::ETAG, format!("\"{}\"", settings.version))).json(settings)
+fn show(settings: &CurrentServerSettings) -> HttpResponse {
+    with_version(HttpResponse::Ok(), Some(settings.version), settings)
 }

@@ -11,9 +11,9 @@ use super::{
     caller::Admin,
     error::ApiError,
     methods::Endpoint,
-    model_settings::{expected_version, with_version},
     shared_responses::{Conflict, Invalid, Unknown},
     state::State,
+    versions::{expected_version, with_version},
 };
 
 /// Registers the routes under `/api`. A tool server cannot have the name of the fixed path.

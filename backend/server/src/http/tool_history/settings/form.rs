@@ -153,7 +153,8 @@ impl Spec {
 
     /// Returns `true` for the first field of a setting.
     fn is_first(&self) -> bool {
-        !self.name.contains('.') || ["review.models", "memory.max_chars", "plan.planner_model"].contains(&self.name)
+        let mut specs = GROUPS.iter().flat_map(|(_, specs)| specs.iter());
+        specs.find(|spec| spec.setting() == self.setting()).is_some_and(|spec| spec.name == self.name)
     }
 
     /// Returns the value in the settings; null if it is missing.
