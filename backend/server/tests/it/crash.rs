@@ -19,11 +19,11 @@ const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON model_calls", condition: "NEW.step = 0" },
     Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 0" },
     Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 1" },
-    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0" },
-    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 1" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0 AND NEW.status <> OLD.status" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 1 AND NEW.status <> OLD.status" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'content_delta' AND NEW.data LIKE '%three%'" },
     Trap { write: "INSERT ON model_calls", condition: "NEW.step = 1" },
-    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete' AND OLD.status <> 'complete'" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
 ];
 
@@ -32,7 +32,7 @@ const WRITES_OF_GOING_ON: [Trap; 4] = [
     Trap { write: "UPDATE ON messages", condition: "NEW.status = 'streaming' AND NEW.epoch > OLD.epoch" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'snapshot'" },
     Trap { write: "INSERT ON tool_calls", condition: "NEW.position > 1" },
-    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete' AND OLD.status <> 'complete'" },
 ];
 
 /// Returns the model's replies for the two steps of the turn.
@@ -125,7 +125,9 @@ on_every_engine! {
             let (doomed, _model) = launch(&engine, 0).await;
             let conversation = doomed.create_conversation().await;
             let path = format!("/api/conversations/{conversation}/messages");
-            let second_call = Trap { write: "UPDATE ON tool_calls", condition: "NEW.tool_name = 'multiply'" };
+            // A program that starts also updates earlier calls, for the tool history, but not their status.
+            let condition = "NEW.tool_name = 'multiply' AND NEW.status <> OLD.status";
+            let second_call = Trap { write: "UPDATE ON tool_calls", condition };
             kill_inside(second_call, &engine, doomed, &path, &question()).await;
             let (doomed, _model) = launch(&engine, 1).await;
             doomed.idle_conversation(&conversation).await;

@@ -17,7 +17,7 @@ const WRITES: [Trap; 14] = [
     Trap { write: "UPDATE ON plan_steps", condition: "NEW.status = 'executing' AND NEW.position = 0" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'plan_step'" },
     Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 0" },
-    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0 AND NEW.status <> OLD.status" },
     Trap { write: "INSERT ON model_calls", condition: "NEW.purpose = 'answer' AND NEW.step = 1" },
     Trap { write: "UPDATE ON plan_steps", condition: "NEW.status = 'completed' AND NEW.position = 0" },
     Trap { write: "UPDATE ON plan_steps", condition: "NEW.status = 'executing' AND NEW.position = 1" },
