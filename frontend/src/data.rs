@@ -28,10 +28,10 @@ pub trait PageData: Send + Sync {
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
     /// Returns the models that can answer, at least one.
-    fn models(&self) -> ModelList;
+    fn models(&self) -> PageFuture<ModelList>;
 
     /// Returns the tools of the models.
-    fn tools(&self) -> Vec<ToolInfo>;
+    fn tools(&self) -> PageFuture<Vec<ToolInfo>>;
 
     /// Returns the user's preferences: choices, or the settings of the user's browser.
     fn preferences(&self) -> Preferences;

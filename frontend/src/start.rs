@@ -110,8 +110,8 @@ impl Start {
         }
         // If the list could not be loaded, the database is unreachable, so this would fail, too.
         let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
-        let models = data.models();
-        let offer = Offer::new(data.tools(), &default_info(&models));
+        let models = data.models().await.unwrap_or_default();
+        let offer = Offer::new(data.tools().await.unwrap_or_default(), &default_info(&models));
         let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
         Self { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed }
     }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// The users whose usage counts: `user:ID`, or `all` for the users of the server together.
+    /// The users whose usage counts: `user:ID`, `group:ID` for the members of a group together, or `all` for the users of
+    /// the server together.
     pub principal: String,
     /// The period after which the budget starts again.
     pub period: BudgetPeriod,
@@ -52,8 +53,11 @@ impl BudgetPeriod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BudgetStatus {
-    /// `true` if the usage of all users counts, and not only the user's own.
+    /// `true` if the usage of several users counts, and not only the user's own.
     pub is_shared: bool,
+    /// Name of the group whose members share the budget; absent if all users do, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The period.
     pub period: BudgetPeriod,
     /// The tokens, if they are limited.

@@ -9,6 +9,7 @@ mod event;
 mod feed;
 mod feedback;
 mod file;
+mod group;
 mod ids;
 mod json_bytes;
 mod model;
@@ -48,6 +49,7 @@ pub use event::{
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use feedback::{Feedback, MAX_FEEDBACK_CHARS, Rating};
 pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
+pub use group::{Group, GroupMember, GroupMembers, GroupOrigin, Groups, NewGroup, NewGroupMembers, UpdateGroup};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};

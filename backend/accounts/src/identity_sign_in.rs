@@ -155,14 +155,17 @@ impl Accounts {
         match purpose {
             Purpose::SignIn { next } => {
                 let user = self.owner_of(&claims, None, &browser).await?;
+                self.sync_groups(user, &claims).await?;
                 Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, next))
             }
             Purpose::Invitation { token } => {
                 let user = self.owner_of(&claims, Some(token), &browser).await?;
+                self.sync_groups(user, &claims).await?;
                 Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned()))
             }
             Purpose::Link => {
-                self.link_own(&claims, caller).await?;
+                let user = self.link_own(&claims, caller).await?;
+                self.sync_groups(user, &claims).await?;
                 Ok(CallbackOutcome::Linked)
             }
         }
@@ -264,9 +267,9 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Links the identity to the caller's account. Fails with `Stale` if the caller has no session, or if the session
+    /// Links the identity to the caller's account, and returns the user. Fails with `Stale` if the caller has no session, or if the session
     /// has no recent, unused proof of ownership.
-    async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<(), AccountsError> {
+    async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<UserId, AccountsError> {
         let session = caller.and_then(|caller| match caller.credential {
             Credential::Session(id) => Some((caller.user, id)),
             Credential::Local | Credential::Key(_) => None,
@@ -277,10 +280,11 @@ impl Accounts {
         }
         let new = self.new_identity(claims)?;
         match identities::find(&self.context.db, &new.issuer, &new.subject).await? {
-            Some(owner) if owner.user_id == user => Ok(()),
-            Some(_) => Err(OpenIdError::Taken.into()),
-            None => with_retries(|| self.store_link(user, &new)).await,
+            Some(owner) if owner.user_id == user => {}
+            Some(_) => return Err(OpenIdError::Taken.into()),
+            None => with_retries(|| self.store_link(user, &new)).await?,
         }
+        Ok(user)
     }
 
     fn new_identity(&self, claims: &Claims) -> Result<NewIdentityRow, AccountsError> {

@@ -4,7 +4,7 @@ use tallybook_accounts::UserId;
 use tallybook_files::{FileRow, FilesError};
 use tallybook_protocol::{FileKind, FileStatus, MessageFile, MessagePart};
 
-use crate::{ServiceError, context::Context, models::Model};
+use crate::{ServiceError, context::Context, models::{Model, PermittedModels}};
 
 /// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user or is
 /// not ready, and if one is an image and the model reads none.
@@ -33,17 +33,17 @@ pub(crate) async fn find_attached(
         files.push(file);
     }
     if files.iter().any(|file| file.kind == FileKind::Image) {
-        check_vision(context, model)?;
+        check_vision(&context.models_of(user).await?, model)?;
     }
     Ok(files)
 }
 
 /// Fails if the model reads no images.
-pub(crate) fn check_vision(context: &Context, model: &Model) -> Result<(), ServiceError> {
+pub(crate) fn check_vision(models: &PermittedModels, model: &Model) -> Result<(), ServiceError> {
     if model.reads_images() != Some(false) {
         return Ok(());
     }
-    let advice = match context.models.names_with_vision() {
+    let advice = match models.names_with_vision() {
         Some(names) => format!("Choose a model that does: {names}."),
         None => {
             "No model of this server does. Remove the image, or ask the administrator to add such a model.".to_owned()

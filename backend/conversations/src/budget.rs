@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use chrono::{DateTime, Utc};
-use tallybook_accounts::UserId;
+use tallybook_accounts::{GroupId, UserId};
 use tallybook_database::now;
 use tallybook_protocol::BudgetPeriod;
 
@@ -13,11 +13,22 @@ const MONTH: Duration = Duration::from_hours(31 * 24);
 /// Longest day in UTC.
 const DAY: Duration = Duration::from_hours(24);
 
+/// The users whose usage counts toward a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetOwner {
+    /// All users together.
+    All,
+    /// The members of a group together.
+    Group(GroupId),
+    /// One user.
+    User(UserId),
+}
+
 /// A budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// The user whose usage counts; `None` for all users together.
-    pub user: Option<UserId>,
+    /// The users whose usage counts.
+    pub owner: BudgetOwner,
     /// The period after which the budget starts again.
     pub period: BudgetPeriod,
     /// Tokens that models may read and write.
@@ -31,8 +42,8 @@ pub struct Budget {
 /// A budget that is used up, or whose remaining amount is reserved. The message is shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetUsedUp {
-    /// `true` if the usage of all users counts.
-    pub is_shared: bool,
+    /// The users whose usage counts.
+    pub owner: BudgetOwner,
     /// The period.
     pub period: BudgetPeriod,
     /// `true` if money is limited, in billionths of the currency of the prices; otherwise tokens are.
@@ -56,7 +67,11 @@ impl BudgetUsedUp {
 
 impl fmt::Display for BudgetUsedUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whose = if self.is_shared { "The server's" } else { "Your" };
+        let whose = match self.owner {
+            BudgetOwner::All => "The server's",
+            BudgetOwner::Group(_) => "Your group's",
+            BudgetOwner::User(_) => "Your",
+        };
         let what = if self.is_cost { "money" } else { "tokens" };
         let period = match self.period {
             BudgetPeriod::Day => "today",
@@ -80,8 +95,13 @@ impl fmt::Display for BudgetUsedUp {
 impl std::error::Error for BudgetUsedUp {}
 
 impl Budget {
-    pub(crate) fn applies_to(&self, user: UserId) -> bool {
-        self.user.is_none_or(|owner| owner == user)
+    /// Returns `true` if the usage of a user counts who is in these groups.
+    pub(crate) fn applies_to(&self, user: UserId, groups: &[GroupId]) -> bool {
+        match self.owner {
+            BudgetOwner::All => true,
+            BudgetOwner::Group(group) => groups.contains(&group),
+            BudgetOwner::User(owner) => owner == user,
+        }
     }
 
     /// Returns the time for which usage has to be kept, so that it counts until the period ends.

@@ -1,16 +1,17 @@
-//! Enforces budgets: tokens or money that models may use for a user, or for all users together, within a day or a month.
+//! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within
+//! a day or a month.
 //! They are checked when a turn, or another request that calls a model, begins. Like the limits of a user (`quota`), they
 //! are checked against rows that exist anyway, so they apply across all replicas, and deleting conversations gives nothing
 //! back: deleted data is kept while it counts.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveTime, Utc};
-use tallybook_accounts::UserId;
+use tallybook_accounts::{GroupId, UserId};
 use tallybook_database::{Transaction, now};
 use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus, MessageId};
 
 use crate::{
     ChangeableSettings, ServiceError,
-    budget::{Budget, BudgetUsedUp},
+    budget::{Budget, BudgetOwner, BudgetUsedUp},
     context::Context,
     service::ConversationService,
     store::{budgets, model_requests},
@@ -30,15 +31,25 @@ fn period_of(period: BudgetPeriod, time: DateTime<Utc>) -> (DateTime<Utc>, DateT
     (midnight(first), midnight(next.unwrap_or(first)))
 }
 
-/// Returns `true` if a budget applies to this user.
-pub(crate) fn has_any(settings: &ChangeableSettings, user: UserId) -> bool {
-    settings.budgets.iter().any(|budget| budget.applies_to(user))
+/// Returns `true` if a budget may apply to this user. Whether one of a group does, only the database knows.
+pub(crate) fn may_have_any(settings: &ChangeableSettings, user: UserId) -> bool {
+    let may_apply = |owner| !matches!(owner, BudgetOwner::User(other) if other != user);
+    settings.budgets.iter().any(|budget| may_apply(budget.owner))
 }
 
-/// Blocks other transactions that check the budget of all users, until this transaction ends. As for the user's own lock,
-/// this must come before the first read.
-pub(crate) async fn lock_shared(settings: &ChangeableSettings, tx: &mut Transaction) -> sqlx::Result<()> {
-    if settings.budgets.iter().any(|budget| budget.user.is_none()) { budgets::lock(tx).await } else { Ok(()) }
+fn has_of_group(settings: &ChangeableSettings) -> bool {
+    settings.budgets.iter().any(|budget| matches!(budget.owner, BudgetOwner::Group(_)))
+}
+
+/// Blocks other transactions that check the same budget of several users, until this transaction ends. As for the user's
+/// own lock, this must come before the first read.
+pub(crate) async fn lock_shared(
+    settings: &ChangeableSettings,
+    tx: &mut Transaction,
+    user: UserId,
+) -> sqlx::Result<()> {
+    let is_shared = settings.budgets.iter().any(|budget| !matches!(budget.owner, BudgetOwner::User(_)));
+    if is_shared { budgets::lock(tx, user).await } else { Ok(()) }
 }
 
 /// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of the
@@ -51,10 +62,11 @@ pub(crate) async fn check(
     turn: Option<MessageId>,
 ) -> Result<(), ServiceError> {
     let (time, longest_turn) = (now(), context.agent.limits().turn_time);
-    for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user)) {
+    let groups = if has_of_group(settings) { budgets::list_groups(tx, user).await? } else { Vec::new() };
+    for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
         let (since, resets_at) = period_of(budget.period, time);
-        let spent = budgets::sum_used(tx, budget.user, since, longest_turn).await?;
-        let reserved = model_requests::sum_reserved(tx, budget.user, turn, time).await?;
+        let spent = budgets::sum_used(tx, budget.owner, since, longest_turn).await?;
+        let reserved = model_requests::sum_reserved(tx, budget.owner, turn, time).await?;
         let amounts = [
             (budget.tokens, spent.tokens, reserved.tokens, false),
             (budget.cost_nanos, spent.cost_nanos, reserved.cost_nanos, true),
@@ -62,9 +74,9 @@ pub(crate) async fn check(
         for (limit, spent, reserved, is_cost) in amounts {
             let Some(limit) = limit else { continue };
             if spent.saturating_add(reserved) >= limit {
-                let Budget { user: owner, period, .. } = *budget;
+                let Budget { owner, period, .. } = *budget;
                 let used_up = BudgetUsedUp {
-                    is_shared: owner.is_none(),
+                    owner,
                     period,
                     is_cost,
                     used: spent,
@@ -84,16 +96,21 @@ impl ConversationService {
     pub async fn find_budgets(&self, user: UserId) -> Result<Vec<BudgetStatus>, ServiceError> {
         let (time, mut found) = (now(), Vec::new());
         let longest_turn = self.context.agent.limits().turn_time;
-        for budget in self.context.changeable().budgets.iter().filter(|budget| budget.applies_to(user)) {
+        let (settings, db) = (self.context.changeable(), &self.context.db);
+        let named = if has_of_group(&settings) { budgets::read_groups(db, user).await? } else { Vec::new() };
+        let groups: Vec<GroupId> = named.iter().map(|(id, _)| *id).collect();
+        for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
             let (since, resets_at) = period_of(budget.period, time);
-            let spent = budgets::read_used(&self.context.db, budget.user, since, longest_turn).await?;
+            let spent = budgets::read_used(db, budget.owner, since, longest_turn).await?;
+            let group = named.iter().find(|(id, _)| budget.owner == BudgetOwner::Group(*id));
             #[expect(clippy::cast_precision_loss, reason = "only amounts beyond 2^53 lose precision")]
             let is_near = |limit: i64, spent: i64| spent as f64 >= limit as f64 * budget.warn_at;
             let amount = |limit: Option<i64>, spent| {
                 limit.map(|limit| BudgetAmount { limit, used: spent, is_warning: is_near(limit, spent) })
             };
             found.push(BudgetStatus {
-                is_shared: budget.user.is_none(),
+                is_shared: !matches!(budget.owner, BudgetOwner::User(_)),
+                group: group.map(|(_, name)| name.clone()),
                 period: budget.period,
                 tokens: amount(budget.tokens, spent.tokens),
                 cost_nanos: amount(budget.cost_nanos, spent.cost_nanos),

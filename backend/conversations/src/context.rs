@@ -24,7 +24,12 @@ use crate::{
     turn::recorder::text_flusher::TextFlusher,
     work_counts::TurnCounts,
 };
-use crate::{call_images::CallImages, journal::Journal, models::Catalog, work_counts::WorkCounts};
+use crate::{
+    call_images::CallImages,
+    journal::Journal,
+    models::{Catalog, PermittedModels},
+    work_counts::WorkCounts,
+};
 
 /// Shared state of the use cases.
 pub(crate) struct Context {
@@ -105,6 +110,11 @@ impl Context {
     /// Returns the current values of the settings that can change while the server runs.
     pub(crate) fn changeable(&self) -> Arc<ChangeableSettings> {
         self.settings.changeable.get()
+    }
+
+    /// Returns the models that a user may use.
+    pub(crate) async fn models_of(&self, user: UserId) -> Result<PermittedModels, ServiceError> {
+        Ok(self.models.permitted(&self.settings.permissions.of(user).await?))
     }
 
     /// Spawns a task that shutdown waits for. The task runs on the calling thread. So a turn runs on the thread that

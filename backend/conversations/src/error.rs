@@ -72,7 +72,10 @@ pub enum ServiceError {
         /// Names of the available models.
         names: String,
     },
-    /// The conversation's model is no longer in the catalog.
+    /// The user may use no model.
+    #[error("No model is available to you. Ask an admin to grant one to a group of yours.")]
+    NoModel,
+    /// The conversation's model is no longer in the catalog, or the user may no longer use it.
     #[error("The model {name:?}, which this conversation used, is no longer offered. Choose another one: {names}.")]
     ModelGone {
         /// Name of the conversation's model.

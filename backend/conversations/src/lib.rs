@@ -29,7 +29,6 @@ pub mod journal;
 mod lifecycle;
 mod limits;
 mod list;
-mod model;
 pub mod models;
 mod plain;
 mod quota;
@@ -49,7 +48,7 @@ mod usage;
 mod user_limits;
 pub mod work_counts;
 
-pub use budget::{Budget, BudgetUsedUp};
+pub use budget::{Budget, BudgetOwner, BudgetUsedUp};
 pub use erasure::erase_conversations;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};

@@ -60,7 +60,7 @@ impl ConversationService {
         }
         let ApiClientRequest { program, model, question, input, .. } = request;
         let user = program.user;
-        let model = &context.model_for(model.as_deref(), None)?;
+        let model = &context.models_of(user).await?.choose(model.as_deref(), None)?;
         check_file_count(&question)?;
         find_attached(context, user, &question, model).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;

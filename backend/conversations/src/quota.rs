@@ -12,7 +12,9 @@ use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
 
 use crate::models::Model;
 use crate::{
-    ChangeableSettings, ServiceError, budget_checks,
+    ChangeableSettings, ServiceError,
+    budget::BudgetOwner,
+    budget_checks,
     context::Context,
     limits::QUARTERS,
     service::ConversationService,
@@ -39,16 +41,16 @@ pub(crate) async fn lock_limited_user(
     user: UserId,
 ) -> sqlx::Result<Arc<ChangeableSettings>> {
     let settings = context.changeable();
-    budget_checks::lock_shared(&settings, tx).await?;
+    budget_checks::lock_shared(&settings, tx, user).await?;
     if is_limited(&settings, user) {
         lock_user(tx, user).await?;
     }
     Ok(settings)
 }
 
-/// Returns `true` if a limit or a budget applies to this user.
+/// Returns `true` if a limit or a budget may apply to this user.
 fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
-    !settings.user_limits.is_none() || budget_checks::has_any(settings, user)
+    !settings.user_limits.is_none() || budget_checks::may_have_any(settings, user)
 }
 
 /// A turn that is about to begin or to resume.
@@ -104,7 +106,7 @@ pub(crate) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
 
 /// Returns `true` if the model calls of a turn are admitted one by one.
 pub(crate) fn admits_steps(settings: &ChangeableSettings, user: UserId) -> bool {
-    settings.user_limits.tokens_per_day > 0 || budget_checks::has_any(settings, user)
+    settings.user_limits.tokens_per_day > 0 || budget_checks::may_have_any(settings, user)
 }
 
 /// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used up,
@@ -240,7 +242,7 @@ async fn find_reached(
     }
     let mut counted = usage::count_in(tx, user, since(context, time)).await?;
     if limits.tokens_per_day > 0 {
-        counted.reserved_tokens = model_requests::sum_reserved(tx, Some(user), turn, time).await?.tokens;
+        counted.reserved_tokens = model_requests::sum_reserved(tx, BudgetOwner::User(user), turn, time).await?.tokens;
     }
     Ok(limits.reached(counted, weight, time))
 }

@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
-use tallybook_accounts::UserId;
+use tallybook_accounts::{UserId, UserPermissions};
 use tallybook_database::Database;
 use tallybook_files::Files;
 use tallybook_mcp::{ServerReport, ToolServers};
 
-use crate::{context::Context, work_counts::TurnCounts};
-use crate::{models::Catalog, work_counts::WorkCounts};
+use crate::{
+    ServiceError,
+    context::Context,
+    models::{Catalog, PermittedModels},
+    work_counts::{TurnCounts, WorkCounts},
+};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -39,6 +43,16 @@ impl ConversationService {
     /// Returns the catalog of models.
     pub fn models(&self) -> &Catalog {
         &self.context.models
+    }
+
+    /// Returns the models that a user may use.
+    pub async fn models_of(&self, user: UserId) -> Result<PermittedModels, ServiceError> {
+        self.context.models_of(user).await
+    }
+
+    /// Returns a user's permissions.
+    pub async fn permissions_of(&self, user: UserId) -> Result<UserPermissions, ServiceError> {
+        Ok(self.context.settings.permissions.of(user).await?)
     }
 
     /// Returns the numbers of turns that this process has started and ended.

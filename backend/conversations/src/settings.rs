@@ -5,6 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use parking_lot::RwLock;
+use tallybook_accounts::Permissions;
 use tallybook_agent::{Planning, Reviewers};
 
 use crate::{
@@ -22,6 +23,8 @@ pub struct ConversationSettings {
     pub journal_retention: Option<Duration>,
     /// The settings that can change while the server runs.
     pub changeable: CurrentSettings,
+    /// What users may use.
+    pub permissions: Permissions,
 }
 
 /// Settings that can change while the server runs. A turn keeps those that it started with.

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use tallybook_accounts::UserId;
+use tallybook_accounts::{UserId, UserPermissions};
 use tallybook_database::with_retries;
 use tallybook_protocol::{DisabledTools, ToolSwitches};
-use tallybook_tools::{ToolRegistry, is_tool_name};
+use tallybook_tools::{ToolRegistry, ToolSpec, is_tool_name};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -64,13 +64,17 @@ impl ConversationService {
 impl Context {
     /// Returns the tools that a turn may use. Right after a start, waits for tool servers that are about to connect,
     /// unless the turn is stopped.
-    pub(crate) async fn tools_without(
+    pub(crate) async fn tools_of_turn(
         &self,
+        permissions: &UserPermissions,
         disabled: BTreeSet<String>,
         cancel: &CancellationToken,
     ) -> Arc<ToolRegistry> {
         cancel.run_until_cancelled(self.tool_servers.first_connections()).await;
-        let tools = self.tool_servers.tools();
+        let mut tools = self.tool_servers.tools();
+        if !tools.specs().iter().all(|spec| may_use(permissions, spec)) {
+            tools = Arc::new(tools.only(|spec| may_use(permissions, spec)));
+        }
         if disabled.is_empty() { tools } else { Arc::new(tools.without(disabled)) }
     }
 
@@ -99,6 +103,11 @@ impl Context {
         tx.commit().await?;
         Ok(Some(disabled))
     }
+}
+
+/// Returns `true` if a user with these permissions may use the tool. Built-in tools are open to all users.
+pub(crate) fn may_use(permissions: &UserPermissions, tool: &ToolSpec) -> bool {
+    tool.server.as_deref().is_none_or(|server| permissions.allows_tool_server(server))
 }
 
 /// Validates names of tools. A name that no tool can have is refused; a name that no tool has at the moment is

@@ -1,6 +1,6 @@
 //! SQL on the table `budgets`.
 
-use tallybook_accounts::UserId;
+use tallybook_accounts::{GroupId, UserId};
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{Budget, BudgetPeriod};
 
@@ -33,9 +33,15 @@ pub(crate) async fn delete_all(tx: &mut Transaction) -> sqlx::Result<()> {
 }
 
 /// Returns `true` if there is a user with this ID.
-pub(crate) async fn exists(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
+pub(crate) async fn has_user(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
     let count: i64 = tx.query("SELECT COUNT(*) FROM users WHERE id = ?").bind(user).fetch_value().await?;
     Ok(count > 0)
+}
+
+/// Deletes the budgets of a group.
+pub(crate) async fn delete_of_group(tx: &mut Transaction, group: GroupId) -> sqlx::Result<()> {
+    let principal = format!("group:{}", group.0);
+    tx.query("DELETE FROM budgets WHERE principal = ?").bind(principal).execute().await.map(|_| ())
 }
 
 /// Adds a budget.

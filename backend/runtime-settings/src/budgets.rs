@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_conversations::BudgetOwner;
 use tallybook_database::with_retries;
 use tallybook_protocol::Budget;
 
 use crate::{
     budget_store,
-    effective::{ALL_USERS, user_of},
+    effective::owner_of,
     error::SettingsError,
+    group_store,
     service::RuntimeSettings,
     store,
 };
@@ -31,10 +33,14 @@ impl RuntimeSettings {
             store::next_version(&mut tx).await?;
             budget_store::delete_all(&mut tx).await?;
             for budget in &budgets {
-                if let Some(user) = user_of(&budget.principal)
-                    && !budget_store::exists(&mut tx, user).await?
-                {
-                    return Err(SettingsError::InvalidBudget(format!("No user has the ID {}.", user.0)));
+                let missing = match owner_of(&budget.principal) {
+                    Some(BudgetOwner::User(user)) if !budget_store::has_user(&mut tx, user).await? => "user",
+                    Some(BudgetOwner::Group(id)) if group_store::find(&mut tx, id).await?.is_none() => "group",
+                    _ => "",
+                };
+                if !missing.is_empty() {
+                    let problem = format!("There is no {missing} with the ID in {}.", budget.principal);
+                    return Err(SettingsError::InvalidBudget(problem));
                 }
                 budget_store::create(&mut tx, budget).await?;
             }
@@ -55,9 +61,9 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
     let mut seen = HashSet::new();
     for budget in budgets {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
-        if principal != ALL_USERS && user_of(principal).is_none() {
+        if owner_of(principal).is_none() {
             return Err(format!(
-                "The principal {principal:?} is not valid. It must be all, or user: and the ID of a user."
+                "The principal {principal:?} is not valid. It must be all, or user: or group: and an ID."
             ));
         }
         if !seen.insert((principal, period.as_str())) {

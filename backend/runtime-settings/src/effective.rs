@@ -4,10 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
-use tallybook_accounts::{AccountRules, SignUp, UserId};
+use tallybook_accounts::{AccountRules, GroupId, SignUp, UserId};
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
 use tallybook_conversations::{
-    Budget, ChangeableSettings, MemorySettings, PlanSettings, UserLimits,
+    Budget, BudgetOwner, ChangeableSettings, MemorySettings, PlanSettings, UserLimits,
     models::{Catalog, Model, ReviewSettings},
 };
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, MemoryFields, PlanFields, ReviewFields, ServerSettings};
@@ -234,23 +234,27 @@ pub(crate) fn for_conversations(
     }
 }
 
-/// The principal of a budget of all users together.
-pub(crate) const ALL_USERS: &str = "all";
-
-/// Returns the user that the principal of a budget names.
-pub(crate) fn user_of(principal: &str) -> Option<UserId> {
-    let id: i64 = principal.strip_prefix("user:")?.parse().ok().filter(|id| *id > 0)?;
-    // Each user has only one name here.
-    (format!("user:{id}") == principal).then_some(UserId(id))
+/// Returns the users that the principal of a budget names: `all`, `group:ID` or `user:ID`.
+pub(crate) fn owner_of(principal: &str) -> Option<BudgetOwner> {
+    if principal == "all" {
+        return Some(BudgetOwner::All);
+    }
+    let (kind, text) = principal.split_once(':')?;
+    // Each user and group has only one name here.
+    let id: i64 = text.parse().ok().filter(|id: &i64| *id > 0 && id.to_string() == text)?;
+    match kind {
+        "group" => Some(BudgetOwner::Group(GroupId(id))),
+        "user" => Some(BudgetOwner::User(UserId(id))),
+        _ => None,
+    }
 }
 
 /// Returns the budgets as conversations enforce them.
 pub(crate) fn budgets_for_conversations(budgets: Vec<tallybook_protocol::Budget>) -> Vec<Budget> {
     let convert = |budget: tallybook_protocol::Budget| {
-        let user = user_of(&budget.principal);
         let tallybook_protocol::Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
         // A principal of a later version is ignored.
-        (user.is_some() || principal == ALL_USERS).then_some(Budget { user, period, tokens, cost_nanos, warn_at })
+        Some(Budget { owner: owner_of(&principal)?, period, tokens, cost_nanos, warn_at })
     };
     budgets.into_iter().filter_map(convert).collect()
 }

@@ -32,6 +32,21 @@ pub enum SettingsError {
     /// A budget is not valid.
     #[error("{0}")]
     InvalidBudget(String),
+    /// There is no group with this ID.
+    #[error("This group does not exist. It may have been deleted.")]
+    NoSuchGroup,
+    /// A group is not valid.
+    #[error("{0}")]
+    InvalidGroup(String),
+    /// Another group has the name.
+    #[error("A group of this name exists already. Choose another name, or change the existing group.")]
+    GroupNameTaken,
+    /// The identity provider sets the members of the group.
+    #[error("The identity provider sets the members of this group at each sign-in. Change them there.")]
+    MembersFromProvider,
+    /// The group was changed after the caller read it.
+    #[error("Another admin has changed this group in the meantime. Reload it, then repeat your change.")]
+    GroupChanged,
     /// The settings of the server were changed after the caller read them.
     #[error("Another admin has changed the settings in the meantime. Reload them, then repeat your change.")]
     SettingsChanged,

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tallybook_accounts::Accounts;
+use tallybook_accounts::{Accounts, Permissions};
 use tallybook_conversations::{CurrentSettings, models::Catalog};
 use tallybook_database::Database;
 use tallybook_mcp::ToolServers;
@@ -20,6 +20,7 @@ use crate::{
     configured::Configured,
     effective::{account_rules, budgets_for_conversations, for_conversations, merge},
     error::SettingsError,
+    group_store,
     kind::EntryKind,
     model_source::ModelSource,
     seal::{Sealed, Sealer},
@@ -52,6 +53,7 @@ pub(crate) struct Context {
     pub(crate) secrets: Secrets,
     conversations: CurrentSettings,
     accounts: Accounts,
+    permissions: Permissions,
     pub(crate) configured: Configured,
     pub(crate) added: Mutex<Added>,
     /// Permits for tests of models and tool servers, and for lists of models.
@@ -70,6 +72,8 @@ pub struct Services {
     pub conversations: CurrentSettings,
     /// The accounts.
     pub accounts: Accounts,
+    /// The permissions of users.
+    pub permissions: Permissions,
 }
 
 /// The entries that admins have added and the settings that they have changed, as this server uses them. Models and tool servers are oldest first.
@@ -111,10 +115,21 @@ impl RuntimeSettings {
         services: Services,
         configured: Configured,
     ) -> Result<Self, SettingsError> {
-        let Services { models, tool_servers, secrets, conversations, accounts } = services;
+        let Services { models, tool_servers, secrets, conversations, accounts, permissions } = services;
         let (added, tests) = (Mutex::default(), Semaphore::new(MAX_TESTS));
-        let context =
-            Context { db, sealer, models, tool_servers, secrets, conversations, accounts, configured, added, tests };
+        let context = Context {
+            db,
+            sealer,
+            models,
+            tool_servers,
+            secrets,
+            conversations,
+            accounts,
+            permissions,
+            configured,
+            added,
+            tests,
+        };
         let service = Self { context: Arc::new(context) };
         service.refresh().await?;
         let context = &service.context;
@@ -158,6 +173,7 @@ impl RuntimeSettings {
         let entries = store::list(&context.db).await?;
         let (settings, settings_version) = settings_store::list(&context.db).await?;
         let budgets = budgets_for_conversations(budget_store::list(&context.db).await?);
+        let grants = group_store::read_grants(&context.db).await?;
         // From here on nothing is awaited, so a change is applied as a whole or not at all.
         let read_model = |fields: &ModelFields, key: Option<&SecretString>| {
             ModelSource::read(&context.models, &context.configured.model_defaults, fields, key)
@@ -166,6 +182,8 @@ impl RuntimeSettings {
         let read_server = ToolServerSource::read;
         let tool_servers = context.read(EntryKind::ToolServer, &entries, &added.tool_servers, read_server);
         *added = Added { version: Some(version), models, tool_servers, settings, settings_version };
+        // Before the models, so that a new model with the name of a removed one is never open to all users.
+        context.permissions.set_grants(grants);
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());
         let servers = || added.tool_servers.iter().filter_map(|server| Some((server, server.source.as_ref().ok()?)));
         let keys = models.clone().filter_map(|source| Some(source.entry.api_key()?.expose().to_owned()));

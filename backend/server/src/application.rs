@@ -8,7 +8,7 @@ use std::{
 };
 
 use actix_web::dev::Server;
-use tallybook_accounts::{Accounts, AccountsError};
+use tallybook_accounts::{Accounts, AccountsError, Permissions};
 use tallybook_agent::AgentService;
 use tallybook_conversations::{
     ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, ServiceError,
@@ -118,10 +118,12 @@ impl Application {
         let configured = settings.configured();
         let agent = AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
         let changeable = CurrentSettings::new(ChangeableSettings::default());
+        let permissions = Permissions::new(db.clone());
         let conversations = ConversationSettings {
             lease: settings.turn_lease,
             journal_retention: settings.journal_retention,
             changeable: changeable.clone(),
+            permissions: permissions.clone(),
         };
         let files = Files::new(db.clone(), settings.files).map_err(StartError::Files)?;
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
@@ -134,6 +136,7 @@ impl Application {
             secrets: settings.secrets,
             conversations: changeable.clone(),
             accounts: accounts.clone(),
+            permissions,
         };
         let started = RuntimeSettings::start(db.clone(), sealer, changing, configured);
         let runtime_settings = Box::pin(started).await?;

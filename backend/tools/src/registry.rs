@@ -87,13 +87,21 @@ impl ToolRegistry {
     /// Returns a copy without the tools of these names. A call of one of them fails with `tool_disabled`.
     #[must_use]
     pub fn without(&self, names: BTreeSet<String>) -> Self {
-        let (off, tools) = self.tools.clone().into_iter().partition(|(name, _)| names.contains(name));
-        let off: BTreeMap<String, Arc<dyn AnyTool>> = off;
-        let mut without = Self { tools, turned_off: names, absent: self.absent.clone() };
-        for tool in off.into_values() {
-            without.remember_schema(&tool.spec().name, &tool.spec().input_schema);
+        let is_on = |tool: &ToolSpec| !names.contains(&tool.name);
+        Self { turned_off: names.clone(), ..self.only(is_on) }
+    }
+
+    /// Returns a copy with only the tools for which `is_kept` returns `true`. A call of another one fails with
+    /// `unknown_tool`.
+    #[must_use]
+    pub fn only(&self, is_kept: impl Fn(&ToolSpec) -> bool) -> Self {
+        let (kept, removed) = self.tools.clone().into_iter().partition(|(_, tool)| is_kept(tool.spec()));
+        let removed: BTreeMap<String, Arc<dyn AnyTool>> = removed;
+        let mut only = Self { tools: kept, turned_off: self.turned_off.clone(), absent: self.absent.clone() };
+        for tool in removed.into_values() {
+            only.remember_schema(&tool.spec().name, &tool.spec().input_schema);
         }
-        without
+        only
     }
 
     /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_ABSENT` schemas are kept.

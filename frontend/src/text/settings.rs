@@ -1,6 +1,6 @@
 //! Texts of the settings.
 
-use tallybook_protocol::{BudgetPeriod, UserRole};
+use tallybook_protocol::{BudgetPeriod, BudgetStatus, UserRole};
 
 use crate::{format, language::Language};
 
@@ -230,7 +230,8 @@ impl Language {
     }
 
     /// Returns the label of a budget, in tokens or in money.
-    pub(crate) fn budget(self, is_shared: bool, period: BudgetPeriod, is_cost: bool) -> String {
+    pub(crate) fn budget(self, budget: &BudgetStatus, is_cost: bool) -> String {
+        let BudgetStatus { is_shared, group, period, .. } = budget;
         let (english, japanese) = match period {
             BudgetPeriod::Day => ("today", "今日"),
             BudgetPeriod::Month => ("this month", "今月"),
@@ -238,11 +239,21 @@ impl Language {
         match self {
             Self::English => {
                 let what = if is_cost { "Money" } else { "Tokens" };
-                format!("{what} {english}{}", if is_shared { ", for all users together" } else { "" })
+                let whose = match group {
+                    Some(group) => format!(", for the group {group} together"),
+                    None if *is_shared => ", for all users together".to_owned(),
+                    None => String::new(),
+                };
+                format!("{what} {english}{whose}")
             }
             Self::Japanese => {
                 let what = if is_cost { "費用" } else { "トークン" };
-                format!("{japanese}の{what}{}", if is_shared { "（全ユーザーの合計）" } else { "" })
+                let whose = match group {
+                    Some(group) => format!("（グループ「{group}」の合計）"),
+                    None if *is_shared => "（全ユーザーの合計）".to_owned(),
+                    None => String::new(),
+                };
+                format!("{japanese}の{what}{whose}")
             }
         }
     }

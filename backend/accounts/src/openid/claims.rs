@@ -15,29 +15,37 @@ pub(crate) struct Claims {
     /// User name at the provider (`preferred_username`), which proves nothing.
     pub(crate) username: Option<String>,
     pub(crate) email: Option<String>,
+    /// Names of the user's groups; `None` if the provider sends no such claim.
+    pub(crate) groups: Option<Vec<String>>,
     /// `email_verified`; `None` if the provider sends no such claim.
     is_verified: Option<bool>,
+    /// `true` if the groups are needed.
+    wants_groups: bool,
 }
 
 impl Claims {
-    /// Reads the claims of the user `subject`. A claim of an unexpected type counts as absent.
-    pub(crate) fn read(subject: &str, claims: &Fields) -> Self {
+    /// Reads the claims of the user `subject`. A claim of an unexpected type counts as absent. `groups_claim` is the name of
+    /// the claim with the groups.
+    pub(crate) fn read(subject: &str, claims: &Fields, groups_claim: Option<&str>) -> Self {
         // Entra ID sends no `email_verified`, but can say that it has verified the owner of the address's domain.
         let is_verified = ["email_verified", "xms_edov"].iter().find_map(|name| truth(claims.get(*name)?));
         let (username, email) = (text(claims, "preferred_username"), text(claims, "email"));
-        Self { subject: subject.to_owned(), username, email, is_verified }
+        let groups = groups_claim.and_then(|name| groups(claims, name));
+        Self { subject: subject.to_owned(), username, email, groups, is_verified, wants_groups: groups_claim.is_some() }
     }
 
     /// Returns `true` if no claim is missing.
     pub(crate) fn is_complete(&self) -> bool {
-        self.username.is_some() && self.email.is_some() && self.is_verified.is_some()
+        let has_groups = self.groups.is_some() || !self.wants_groups;
+        self.username.is_some() && self.email.is_some() && self.is_verified.is_some() && has_groups
     }
 
     /// Fills in missing claims from `other`. Takes `email_verified` from `other` unless the two email addresses differ.
     pub(crate) fn or(self, other: Self) -> Self {
         let is_same = self.email.is_none() || other.email.is_none() || self.email == other.email;
         let is_verified = self.is_verified.or(other.is_verified.filter(|_| is_same));
-        Self { username: self.username.or(other.username), email: self.email.or(other.email), is_verified, ..self }
+        let (username, email) = (self.username.or(other.username), self.email.or(other.email));
+        Self { username, email, groups: self.groups.or(other.groups), is_verified, ..self }
     }
 
     /// Returns the email address if the provider has verified it.
@@ -49,6 +57,21 @@ impl Claims {
     pub(crate) fn label(&self) -> String {
         let label = self.email.as_ref().or(self.username.as_ref()).unwrap_or(&self.subject);
         label.chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect()
+    }
+}
+
+/// Reads the names of the user's groups: a list of texts, or one text. If there is no claim of this name, a name with dots is
+/// a path, as in `realm_access.roles`.
+fn groups(claims: &Fields, name: &str) -> Option<Vec<String>> {
+    let nested = || {
+        let mut parts = name.split('.');
+        let first = claims.get(parts.next()?)?;
+        parts.try_fold(first, |value, part| value.get(part))
+    };
+    match claims.get(name).or_else(nested)? {
+        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()),
+        Value::String(name) => Some(vec![name.clone()]),
+        _ => None,
     }
 }
 
@@ -89,7 +112,7 @@ mod tests {
 
     fn claims(value: Value) -> Claims {
         let Value::Object(fields) = value else { panic!("an object") };
-        Claims::read("s-1", &fields)
+        Claims::read("s-1", &fields, Some("groups"))
     }
 
     #[test]
@@ -126,6 +149,25 @@ mod tests {
         assert_eq!(or(json!({"email": "a@example.org", "xms_edov": "1"}), &json!({})), ours);
         assert_eq!(or(json!({"email": "a@example.org", "email_verified": false, "xms_edov": true}), &json!({})), None);
         assert_eq!(or(json!({"email": "a@example.org", "email_verified": false}), &verified), None);
+    }
+
+    #[test]
+    fn groups_are_read_from_a_list_a_text_or_a_path() {
+        let groups = |value: Value, name: &str| {
+            Claims::read("s-1", value.as_object().unwrap(), Some(name)).groups.map(|groups| groups.join(","))
+        };
+        for (value, name, expected) in [
+            (json!({"groups": ["staff", "/team/a", 7, {"name": "x"}]}), "groups", Some("staff,/team/a")),
+            (json!({"groups": []}), "groups", Some("")),
+            (json!({"groups": "staff"}), "groups", Some("staff")),
+            (json!({"realm_access": {"roles": ["admin"]}}), "realm_access.roles", Some("admin")),
+            (json!({"https://example.org/groups": ["a"]}), "https://example.org/groups", Some("a")),
+            (json!({"groups": {"a": true}}), "groups", None),
+            (json!({"realm_access": ["roles"]}), "realm_access.roles", None),
+            (json!({}), "groups", None),
+        ] {
+            assert_eq!(groups(value.clone(), name).as_deref(), expected, "{value}");
+        }
     }
 
     #[test]

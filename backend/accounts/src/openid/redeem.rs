@@ -59,7 +59,7 @@ impl Issuer {
         let Some(subject) = subject(&claims).filter(|subject| is_subject(subject)) else {
             return Err(self.untrusted("the ID token has no valid subject (sub)"));
         };
-        let found = Claims::read(&subject, &claims);
+        let found = Claims::read(&subject, &claims, self.settings.groups_claim.as_deref());
         if found.is_complete() {
             return Ok(found);
         }
@@ -137,7 +137,9 @@ impl Issuer {
         };
         match claims {
             // Claims of another user are ignored.
-            Ok(claims) if subject(&claims).as_deref() == Some(expected) => Some(Claims::read(expected, &claims)),
+            Ok(claims) if subject(&claims).as_deref() == Some(expected) => {
+                Some(Claims::read(expected, &claims, self.settings.groups_claim.as_deref()))
+            },
             Ok(_) => {
                 tracing::warn!("the identity provider returned another user's information; it is ignored");
                 None

@@ -26,6 +26,8 @@ pub struct OpenIdSettings {
     pub scopes: Vec<String>,
     /// Domains of the verified email addresses with which sign-in is allowed. If empty, all users can sign in.
     pub email_domains: Vec<String>,
+    /// Name of the claim that lists the user's groups; `None` if groups are not read. A name with dots is also a path.
+    pub groups_claim: Option<String>,
     /// Timeout of one request to the provider.
     pub timeout: Duration,
 }
@@ -101,6 +103,7 @@ mod tests {
             name: String::new(),
             scopes: Vec::new(),
             email_domains: domains.iter().map(|domain| (*domain).to_owned()).collect(),
+            groups_claim: None,
             timeout: Duration::ZERO,
         };
         assert!(settings(&[]).allows_email(None));

@@ -69,6 +69,16 @@ pub enum Action {
     ShareRevoked,
     /// A tool's current definition was accepted.
     ToolAccepted,
+    /// A group was created.
+    GroupCreated,
+    /// The name or the grants of a group were changed.
+    GroupChanged,
+    /// A group was deleted.
+    GroupDeleted,
+    /// The members of a group were replaced.
+    GroupMembersChanged,
+    /// The identity provider set the user's groups.
+    GroupsSynced,
     /// A model was added in the page.
     ModelAdded,
     /// The budgets were replaced.
@@ -112,6 +122,11 @@ impl Action {
             Self::ConversationShared => "conversation_shared",
             Self::ShareRevoked => "share_revoked",
             Self::ToolAccepted => "tool_accepted",
+            Self::GroupCreated => "group_created",
+            Self::GroupChanged => "group_changed",
+            Self::GroupDeleted => "group_deleted",
+            Self::GroupMembersChanged => "group_members_changed",
+            Self::GroupsSynced => "groups_synced",
             Self::ModelAdded => "model_added",
             Self::BudgetsChanged => "budgets_changed",
             Self::SettingsChanged => "settings_changed",

@@ -19,7 +19,11 @@ pub(crate) async fn end(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> 
     .bind(user)
     .execute()
     .await?;
-    for delete in ["DELETE FROM known_browsers WHERE user_id = ?", "DELETE FROM invitations WHERE created_by = ?"] {
+    for delete in [
+        "DELETE FROM known_browsers WHERE user_id = ?",
+        "DELETE FROM invitations WHERE created_by = ?",
+        "DELETE FROM group_members WHERE user_id = ?",
+    ] {
         tx.query(delete).bind(user).execute().await?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 pub(crate) mod attempts;
 pub(crate) mod audit;
 pub(crate) mod erasure;
+pub(crate) mod groups;
 pub(crate) mod identities;
 pub(crate) mod keys;
 pub(crate) mod known_browsers;

@@ -37,7 +37,10 @@ impl ConversationService {
         new: NewConversation,
     ) -> Result<ConversationSummary, ServiceError> {
         let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
-        let model = new.model.as_deref().map(|name| self.context.model_named(name)).transpose()?;
+        let model = match new.model.as_deref() {
+            Some(name) => Some(self.context.models_of(user).await?.named(name)?),
+            None => None,
+        };
         let disabled_tools = check_disabled_tools(new.disabled_tools)?;
         let uuid = Uuid::now_v7();
         let model = model.as_ref().map(|model| model.name());
@@ -83,7 +86,7 @@ impl ConversationService {
             return Err(ServiceError::Invalid(advice.to_owned()));
         }
         if let Some(Some(name)) = &update.model {
-            self.context.model_named(name)?;
+            self.context.models_of(user).await?.named(name)?;
         }
         let title = update.title.as_deref().map(check_title).transpose()?.map(str::to_owned);
         let update = UpdateConversation { title, ..update };

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use tallybook_accounts::UserPermissions;
 use tallybook_agent::{Reviewer, TitleWriter};
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
-use crate::models::{ModelChoice, ModelEntry, Origin, Window};
+use crate::models::{ModelChoice, ModelEntry, Origin, PermittedModels, Window};
 
 /// The available models. Cheap to clone; all clones share the same models. Added models can change at any time, so a
 /// turn keeps the model that it started with.
@@ -115,36 +116,15 @@ impl Catalog {
         names.join(", ")
     }
 
-    /// Returns the names of the models that read images, or may do so, separated by commas; `None` if there are none.
-    pub fn names_with_vision(&self) -> Option<String> {
-        let all = &self.models.read().all;
-        let names = |is_wanted: fn(Option<bool>) -> bool| {
-            let models = all.iter().filter(|model| is_wanted(model.reads_images()));
-            models.map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let known = names(|reads| reads == Some(true));
-        let found = if known.is_empty() { names(|reads| reads.is_none()) } else { known };
-        (!found.is_empty()).then_some(found)
+    /// Returns the models that a user with these permissions may use.
+    pub fn permitted(&self, permissions: &UserPermissions) -> PermittedModels {
+        let models = self.models.read();
+        PermittedModels::new(&models.all, &models.default_model, permissions)
     }
 
-    /// Lists all models, with the information that every user may see.
+    /// Lists all models.
     pub fn list(&self) -> ModelList {
-        let models = self.models.read();
-        let items = models.all.iter().map(|model| {
-            let ModelInfo { provider, model: provider_model } = model.client.info().clone();
-            CatalogModel {
-                name: model.name.clone(),
-                provider,
-                model: provider_model,
-                tool_mode: model.client.tool_offer(),
-                quirks: quirks_of(&*model.client),
-                is_default: Arc::ptr_eq(model, &models.default_model),
-                vision: model.vision,
-                prices: model.prices,
-                available: true,
-            }
-        });
-        ModelList { items: items.collect() }
+        self.permitted(&UserPermissions::default()).list()
     }
 }
 
@@ -176,6 +156,22 @@ impl Model {
     /// Returns the model's name in the UI and the API.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns what every user may know of the model.
+    pub(crate) fn describe(&self, is_default: bool) -> CatalogModel {
+        let ModelInfo { provider, model } = self.client.info().clone();
+        CatalogModel {
+            name: self.name.clone(),
+            provider,
+            model,
+            tool_mode: self.client.tool_offer(),
+            quirks: quirks_of(&*self.client),
+            is_default,
+            vision: self.vision,
+            prices: self.prices,
+            available: true,
+        }
     }
 
     /// Returns the client that sends requests to the model.

@@ -1,8 +1,9 @@
-//! Settings of the models. `catalog` has the available models, `review` the reviewers of tool calls, and `window` the
+//! Settings of the models. `catalog` has the available models, `permitted` those of a user, `review` the reviewers of tool calls, and `window` the
 //! context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
 mod fields;
+mod permitted;
 mod review;
 mod window;
 
@@ -14,6 +15,7 @@ use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
 pub use fields::{FieldError, check_name, read_fields, read_prices};
+pub use permitted::PermittedModels;
 pub use review::ReviewSettings;
 pub use window::Window;
 

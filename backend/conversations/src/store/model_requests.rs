@@ -6,6 +6,8 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction};
 use tallybook_protocol::MessageId;
 
+use crate::budget::BudgetOwner;
+
 /// Row ID of a request outside turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(pub i64);
@@ -75,28 +77,38 @@ pub(crate) struct Reserved {
     pub cost_nanos: i64,
 }
 
-// A turn that no longer runs reserves nothing.
-const RESERVED_BY_ALL: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
-     CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
-     LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
-     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))";
+/// What is reserved by the users that a condition selects. A turn that no longer runs reserves nothing.
+macro_rules! reserved_by {
+    ($users:literal) => {
+        concat!(
+            "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
+             CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
+             LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
+             AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))",
+            $users
+        )
+    };
+}
 
-const RESERVED_BY_USER: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
-     CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
-     LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
-     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?)) AND r.user_id = ?";
+const RESERVED_BY_ALL: &str = reserved_by!("");
 
-/// Returns what the requests and running turns of a user, or of all users, reserve, without those of `turn`.
+const RESERVED_BY_GROUP: &str =
+    reserved_by!(" AND r.user_id IN (SELECT user_id FROM group_members WHERE group_id = ?)");
+
+const RESERVED_BY_USER: &str = reserved_by!(" AND r.user_id = ?");
+
+/// Returns what the requests and running turns of the owner of a budget reserve, without those of `turn`.
 pub(crate) async fn sum_reserved(
     tx: &mut Transaction,
-    user: Option<UserId>,
+    owner: BudgetOwner,
     turn: Option<MessageId>,
     time: DateTime<Utc>,
 ) -> sqlx::Result<Reserved> {
     let turn = turn.unwrap_or(MessageId(0));
-    match user {
-        Some(user) => tx.query(RESERVED_BY_USER).bind(time).bind(turn).bind(user).fetch_one().await,
-        None => tx.query(RESERVED_BY_ALL).bind(time).bind(turn).fetch_one().await,
+    match owner {
+        BudgetOwner::All => tx.query(RESERVED_BY_ALL).bind(time).bind(turn).fetch_one().await,
+        BudgetOwner::Group(group) => tx.query(RESERVED_BY_GROUP).bind(time).bind(turn).bind(group).fetch_one().await,
+        BudgetOwner::User(user) => tx.query(RESERVED_BY_USER).bind(time).bind(turn).bind(user).fetch_one().await,
     }
 }
 

@@ -41,7 +41,7 @@ impl ConversationService {
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices: None };
         let request = quota::admit_request(context, request).await?;
-        let summed = explain(context, row.id, message_id).await;
+        let summed = explain(context, user, row.id, message_id).await;
         quota::settle(context, request).await;
         summed
     }
@@ -54,7 +54,7 @@ impl ConversationService {
         message_id: MessageId,
     ) -> Result<Vec<String>, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        explain(&self.context, row.id, message_id).await
+        explain(&self.context, user, row.id, message_id).await
     }
 }
 
@@ -62,6 +62,7 @@ impl ConversationService {
 /// turn.
 async fn explain(
     context: &Context,
+    user: UserId,
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<Vec<String>, ServiceError> {
@@ -72,11 +73,10 @@ async fn explain(
         return Ok(Vec::new());
     }
     let plain = names(&calls);
-    let own = answer.model.as_deref().and_then(|name| context.models.find(name));
-    let model = &own.unwrap_or_else(|| context.models.default_model());
-    if !model.can_summarize() {
-        return Ok(plain);
-    }
+    let models = context.models_of(user).await?;
+    let own = answer.model.as_deref().and_then(|name| models.find(name));
+    let model = own.or_else(|| models.default_model().ok()).filter(|model| model.can_summarize());
+    let Some(model) = &model else { return Ok(plain) };
     calls.truncate(MAX_SUMMED_CALLS);
     let question = match answer.parent_id {
         Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),

@@ -56,10 +56,11 @@ impl ConversationService {
             return Err(context.busy(row.id).await?);
         }
         let (message, rows) = find_cut_off_turn(context, &row).await?;
-        let own = message.model.as_deref().and_then(|name| context.models.find(name));
+        let models = context.models_of(user).await?;
+        let own = message.model.as_deref().and_then(|name| models.find(name));
         let model = &match own.filter(|_| again.model.is_none()) {
             Some(own) => own,
-            None => context.model_for(again.model.as_deref(), row.model.as_deref())?,
+            None => models.choose(again.model.as_deref(), row.model.as_deref())?,
         };
         let resuming = ResumeTurn { user, row: &row, message: &message, rows, model, after: ResumeReason::Interrupted };
         match resume(context, &permit, resuming).await? {

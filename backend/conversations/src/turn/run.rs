@@ -164,7 +164,8 @@ impl Turn {
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
         let server_instructions = self.server_settings.instructions.clone();
         let is_off = disabled_tools.contains("read_file");
-        let tools = context.tools_without(disabled_tools, &self.cancel).await;
+        let permissions = context.settings.permissions.of(self.user).await.map_err(record_error)?;
+        let tools = context.tools_of_turn(&permissions, disabled_tools, &self.cancel).await;
         let tools = with_read_file(context, self.conversation_id, tools, is_off).await.map_err(record_error)?;
         let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();

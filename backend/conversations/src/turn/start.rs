@@ -58,7 +58,7 @@ impl ConversationService {
             None => Parent::Head,
         };
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
-        let model = &context.model_for(new.model.as_deref(), row.model.as_deref())?;
+        let model = &context.models_of(user).await?.choose(new.model.as_deref(), row.model.as_deref())?;
         let files = find_attached(context, user, &parts, model).await?;
         let params = StartParams {
             user,
@@ -94,12 +94,12 @@ impl ConversationService {
             return Err(ServiceError::Invalid(advice.to_owned()));
         };
         let parts = find(user_message_id).await?.parts();
+        let models = context.models_of(user).await?;
+        let model = &models.choose(again.model.as_deref(), row.model.as_deref())?;
         if parts.iter().any(|part| matches!(part, MessagePart::Image { .. })) {
-            let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
-            check_vision(context, &model)?;
+            check_vision(&models, model)?;
         }
         let question = Question::Stored { user_message_id };
-        let model = &context.model_for(again.model.as_deref(), row.model.as_deref())?;
         let mode = answer.answer_mode();
         let params = StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
         start_in(context, &row, params).await

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use tallybook_accounts::UserId;
+use tallybook_accounts::{Permissions, UserId};
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_database::{Database, Transaction};
 use tallybook_files::{Files, FilesSettings};
@@ -52,6 +52,7 @@ impl Fixture {
             lease: Duration::from_secs(20),
             journal_retention: None,
             changeable: CurrentSettings::new(changeable),
+            permissions: Permissions::new(db.clone()),
         };
         let files = Files::new(db.clone(), FilesSettings::with_program(PathBuf::new())).unwrap();
         let service = ConversationService::start(db, agent, tools, models, files, settings).await.unwrap();

@@ -70,6 +70,10 @@ pub struct Options {
     /// of them [default: all users of the provider].
     #[arg(long, env = "OIDC_EMAIL_DOMAINS", hide_env_values = true, value_delimiter = ',')]
     pub(crate) oidc_email_domains: Vec<String>,
+    /// Claim of the OpenID Connect provider that lists a user's groups. Sign-in then sets the user's groups; a name with
+    /// dots is also a path, as in realm_access.roles [default: none].
+    #[arg(long, env = "OIDC_GROUPS_CLAIM", hide_env_values = true)]
+    pub(crate) oidc_groups_claim: Option<String>,
     /// Seconds for which browsers must use HTTPS after an HTTPS visit (header Strict-Transport-Security); 0 omits the
     /// header.
     #[arg(long, env = "HSTS_SECS", hide_env_values = true, default_value_t = 0)]

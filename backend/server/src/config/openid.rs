@@ -46,6 +46,7 @@ pub(crate) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, Config
             .into_iter()
             .map(|domain| domain.trim_start_matches('@').to_owned())
             .collect(),
+        groups_claim: set(options.oidc_groups_claim.clone()),
         timeout: TIMEOUT,
     }))
 }

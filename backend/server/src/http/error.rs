@@ -5,7 +5,7 @@ use actix_web::{
     HttpResponse, ResponseError,
     http::{StatusCode, header},
 };
-use tallybook_accounts::{AccountsError, OpenIdError};
+use tallybook_accounts::{AccountsError, OpenIdError, Permission};
 use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
 use tallybook_files::FilesError;
@@ -52,6 +52,9 @@ pub(crate) enum ApiError {
          NAME"
     )]
     SetupRequired,
+    /// The permission is granted to groups that the user is not in.
+    #[error("{}", not_permitted(.0))]
+    NotPermitted(Permission),
     /// The operator has turned off sharing.
     #[error("Sharing is turned off on this server (SHARING=off).")]
     SharingOff,
@@ -200,6 +203,7 @@ impl ApiError {
             Self::Service(ServiceError::UnknownModel { .. }) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "unknown-model", "No such model")
             }
+            Self::Service(ServiceError::NoModel) => (StatusCode::FORBIDDEN, "no-model", "No model"),
             Self::Service(ServiceError::ModelGone { .. }) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "model-gone", "The model is gone")
             }
@@ -223,6 +227,7 @@ impl ApiError {
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Admins only"),
             Self::SessionsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
             Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Setup required"),
+            Self::NotPermitted(_) => (StatusCode::FORBIDDEN, "not-permitted", "Not permitted"),
             Self::SharingOff => (StatusCode::FORBIDDEN, "sharing-off", "Sharing is off"),
             Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "HTTPS required"),
             Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Page(_) | Self::Task(_) => {
@@ -317,11 +322,17 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         SettingsError::InvalidBudget(_) => {
             (StatusCode::UNPROCESSABLE_ENTITY, "invalid-budget", "The budget is not valid")
         }
+        SettingsError::NoSuchGroup => (StatusCode::NOT_FOUND, "no-such-group", "No such group"),
+        SettingsError::InvalidGroup(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-group", "The group is not valid"),
+        SettingsError::GroupNameTaken => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        SettingsError::MembersFromProvider => {
+            (StatusCode::CONFLICT, "members-from-provider", "The identity provider sets the members")
+        }
         SettingsError::NoSuchChange => (StatusCode::NOT_FOUND, "no-such-change", "No such change"),
         SettingsError::ProgramInFileOnly => {
             (StatusCode::UNPROCESSABLE_ENTITY, "program-in-file-only", "Programs only in the settings file")
         }
-        SettingsError::VersionChanged(_) | SettingsError::SettingsChanged => {
+        SettingsError::VersionChanged(_) | SettingsError::SettingsChanged | SettingsError::GroupChanged => {
             (StatusCode::PRECONDITION_FAILED, "version-changed", "Changed by another")
         }
         SettingsError::Seal(SealError::NoKey) => (StatusCode::UNPROCESSABLE_ENTITY, "no-secret-key", "No secret key"),
@@ -330,6 +341,17 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         SettingsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
         SettingsError::Storage(error) => storage_kind(error),
     }
+}
+
+fn not_permitted(permission: &Permission) -> String {
+    let what = match permission {
+        Permission::MakeKeys => "create API keys",
+        Permission::Upload => "upload files",
+        Permission::Share => "share conversations",
+        Permission::Model(_) => "use this model",
+        Permission::ToolServer(_) => "use these tools",
+    };
+    format!("Only some groups may {what}, and you are in none of them. Ask an admin.")
 }
 
 /// Returns status, problem type and title of a sharing error.

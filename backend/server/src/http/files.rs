@@ -15,6 +15,7 @@ use actix_web::{
 };
 use futures_util::StreamExt as _;
 use serde::Deserialize;
+use tallybook_accounts::Permission;
 use tallybook_files::{Content, FilesError, Variant};
 use tallybook_protocol::{FileInfo, FileText};
 use utoipa::{IntoParams, ToSchema};
@@ -120,6 +121,7 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     // A large file over a slow connection takes longer than other requests.
     let _served = peer.served();
+    state.require(user, Permission::Upload).await?;
     let files = state.service.files().clone();
     let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let mut upload = files.begin_upload(user, announced).await?;

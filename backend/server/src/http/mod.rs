@@ -21,6 +21,7 @@ mod error;
 mod export;
 mod feed;
 mod files;
+mod groups;
 mod health;
 mod hosts;
 mod http10;

@@ -98,13 +98,22 @@ impl PageData for ServerPageData {
         })
     }
 
-    fn models(&self) -> ModelList {
-        self.0.service.models().list()
+    fn models(&self) -> PageFuture<ModelList> {
+        let (state, caller) = (self.0.clone(), caller());
+        Box::pin(async move {
+            let models = state.service.models_of(caller?.user).await;
+            models.map(|models| models.list()).map_err(|error| page_error(error.into()))
+        })
     }
 
-    fn tools(&self) -> Vec<ToolInfo> {
-        // The state of the tool servers is not needed: the page itself requests it later.
-        tools::all(&self.0.service, UserRole::User).items
+    fn tools(&self) -> PageFuture<Vec<ToolInfo>> {
+        let (state, caller) = (self.0.clone(), caller());
+        Box::pin(async move {
+            let permissions = state.service.permissions_of(caller?.user).await;
+            let permissions = permissions.map_err(|error| page_error(error.into()))?;
+            // The state of the tool servers is not needed: the page itself requests it later.
+            Ok(tools::all(&state.service, &permissions, UserRole::User).items)
+        })
     }
 
     fn preferences(&self) -> Preferences {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     accounts, approvals, assets, body, budgets, compression, conversations,
     error::ApiError,
-    export, feed, files, health, http10, identify,
+    export, feed, files, groups, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
@@ -150,6 +150,7 @@ fn api() -> Scope {
         .configure(tool_server_settings::api)
         .configure(server_settings::api)
         .configure(budgets::api)
+        .configure(groups::api)
         .configure(tool_history::api)
         .default_service(web::to(no_such_route))
 }

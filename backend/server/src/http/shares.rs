@@ -8,6 +8,7 @@ use actix_web::{
     web,
 };
 use serde::Deserialize;
+use tallybook_accounts::Permission;
 use tallybook_conversations::ConversationService;
 use tallybook_frontend::Language;
 use tallybook_protocol::{NewShare, Page, Role, Share, ShareId, SharedConversation};
@@ -48,6 +49,7 @@ pub(crate) async fn create(
     if !state.accounts.rules().sharing {
         return Err(ApiError::SharingOff);
     }
+    state.require(caller.user, Permission::Share).await?;
     let new = body.0;
     let share =
         move |service: ConversationService| async move { service.share_conversation(caller.user, *uuid, new).await };

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use actix_web::web;
-use tallybook_accounts::{Accounts, AccountsError};
+use tallybook_accounts::{Accounts, AccountsError, Permission, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 use tallybook_tool_history::{ToolHistory, ToolHistoryError};
@@ -96,6 +96,12 @@ impl AppState {
     {
         let task = self.service.spawn(work(self.service.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
+    }
+
+    /// Fails if the user does not have the permission.
+    pub(crate) async fn require(&self, user: UserId, permission: Permission) -> Result<(), ApiError> {
+        let is_allowed = self.service.permissions_of(user).await?.allows(&permission);
+        if is_allowed { Ok(()) } else { Err(ApiError::NotPermitted(permission)) }
     }
 
     /// Runs a use case of the tool history to its end, like [`Self::run`].

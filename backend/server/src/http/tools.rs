@@ -2,12 +2,13 @@
 //! accept changed definitions.
 
 use actix_web::{HttpResponse, web, web::Json};
-use tallybook_accounts::Credential;
+use tallybook_accounts::{Credential, UserPermissions};
 use tallybook_conversations::ConversationService;
 use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
     AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches, UserRole,
 };
+use tallybook_tools::ToolSpec;
 use uuid::Uuid;
 
 use super::{
@@ -25,9 +26,10 @@ use crate::http::caller::{Authenticated, CurrentUser};
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
 )]
-pub(crate) async fn list(state: State, Authenticated(caller): Authenticated) -> Json<ToolList> {
+pub(crate) async fn list(state: State, Authenticated(caller): Authenticated) -> Result<Json<ToolList>, ApiError> {
     let can_accept = caller.role == UserRole::Admin && !matches!(caller.credential, Credential::Key(_));
-    Json(ToolList { can_accept, ..all(&state.service, caller.role) })
+    let permissions = state.service.permissions_of(caller.user).await?;
+    Ok(Json(ToolList { can_accept, ..all(&state.service, &permissions, caller.role) }))
 }
 
 /// Lists the tools that are turned off in a conversation.
@@ -98,11 +100,15 @@ pub(crate) async fn accept(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Returns the tools as users of this role may see them, without the right to accept definitions.
-pub(crate) fn all(service: &ConversationService, role: UserRole) -> ToolList {
-    let reports = service.tool_server_reports();
+/// Returns the tools that a user with these permissions may use, and what users of this role may know of their servers.
+/// The right to accept definitions is left out.
+pub(crate) fn all(service: &ConversationService, permissions: &UserPermissions, role: UserRole) -> ToolList {
+    let mut reports = service.tool_server_reports();
+    reports.retain(|report| permissions.allows_tool_server(&report.name));
     let specs = service.tool_servers().tools().specs();
-    let items = specs.iter().map(|spec| ToolInfo {
+    let is_allowed =
+        |spec: &&ToolSpec| spec.server.as_deref().is_none_or(|server| permissions.allows_tool_server(server));
+    let items = specs.iter().filter(is_allowed).map(|spec| ToolInfo {
         name: spec.name.clone(),
         description: spec.description.clone(),
         input_schema: spec.input_schema.clone(),

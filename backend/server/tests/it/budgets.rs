@@ -142,9 +142,9 @@ on_every_engine! {
         };
         assert_eq!(put(all(json!({}))).await.status(), 200);
         for (wrong, words) in [
-            (all(json!({"principal": "everybody"})), "user: and the ID"),
-            (all(json!({"principal": "user:999999"})), "No user has the ID"),
-            (all(json!({"principal": "user:01"})), "user: and the ID"),
+            (all(json!({"principal": "everybody"})), "user: or group: and an ID"),
+            (all(json!({"principal": "user:999999"})), "There is no user with the ID"),
+            (all(json!({"principal": "user:01"})), "user: or group: and an ID"),
             (all(json!({"tokens": null})), "limits nothing"),
             (all(json!({"tokens": 0})), "at least 1"),
             (all(json!({"warn_at": 2})), "from 0 to 1"),

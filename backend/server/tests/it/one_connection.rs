@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, join_all};
 use sqlx::mysql::MySqlPoolOptions;
-use tallybook_accounts::UserId;
+use tallybook_accounts::{Permissions, UserId};
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_conversations::{
     ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, EventsAnswer, MemorySettings,
@@ -51,7 +51,8 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
     let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
     let changeable = ChangeableSettings { memory: MemorySettings::OFF, ..ChangeableSettings::default() };
     let changeable = CurrentSettings::new(changeable);
-    let settings = ConversationSettings { lease, journal_retention: None, changeable };
+    let permissions = Permissions::new(db.clone());
+    let settings = ConversationSettings { lease, journal_retention: None, changeable, permissions };
     let files = Files::new(db.clone(), FilesSettings::with_program(env!("CARGO_BIN_EXE_tallybook").into())).unwrap();
     ConversationService::start(db, agent, tools, models, files, settings).await.unwrap()
 }

@@ -33,11 +33,11 @@ fn row(label: String, Quota { limit, left }: Quota, text: Language) -> AnyView {
 
 /// A row for the tokens of a budget, and one for its money.
 fn budget_rows(budget: &BudgetStatus, text: Language) -> Vec<AnyView> {
-    let BudgetStatus { is_shared, period, tokens, cost_nanos, resets_at } = budget;
+    let BudgetStatus { tokens, cost_nanos, resets_at, .. } = budget;
     let show = |amount: &Option<BudgetAmount>, is_cost: bool| {
         let BudgetAmount { limit, used, is_warning } = (*amount)?;
         let left = limit.saturating_sub(used).max(0);
-        let label = text.budget(*is_shared, *period, is_cost);
+        let label = text.budget(budget, is_cost);
         let words = text.budget_left(left, limit, is_cost, &resets_at.format("%Y-%m-%d %H:%M UTC").to_string());
         let words = match left {
             0 => format!("{} {words}", text.budget_used_up()),

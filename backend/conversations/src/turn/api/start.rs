@@ -65,7 +65,7 @@ impl ConversationService {
     pub async fn answer_program(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         let context = &self.context;
         let ApiClientRequest { program, chat_id, model, question, input, chaining } = request;
-        let model = &context.model_for(model.as_deref(), None)?;
+        let model = &context.models_of(program.user).await?.choose(model.as_deref(), None)?;
         let before = match chaining.previous {
             Some(previous) => Some(load_previous(context, program, previous).await?),
             None => None,
@@ -128,7 +128,7 @@ impl ConversationService {
         let parts = check_message(&NewMessage { parts: question, ..NewMessage::default() })?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        let model = &context.model_for(model, row.model.as_deref())?;
+        let model = &context.models_of(user).await?.choose(model, row.model.as_deref())?;
         let files = find_attached(context, user, &parts, model).await?;
         // No conversation is created here, so the API client does not matter.
         let program = ApiClient { user, key_id: 0 };

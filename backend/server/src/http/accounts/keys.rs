@@ -4,7 +4,7 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use tallybook_accounts::{Accounts, NewKey, Password, UserId};
+use tallybook_accounts::{Accounts, NewKey, Password, Permission, UserId};
 use tallybook_protocol::{CreatedKey, KeyInfo};
 use utoipa::ToSchema;
 
@@ -49,6 +49,7 @@ pub(crate) async fn create(
     person: SessionUser,
     body: JsonBody<NewKeyBody>,
 ) -> Result<HttpResponse, ApiError> {
+    state.require(person.0.user, Permission::MakeKeys).await?;
     let NewKeyBody { name, password, expires_at } = body.0;
     let (wanted, password) = (NewKey { name, expires_at }, password.map(Password::new));
     let address = browser_of(&state, &request).address;

@@ -8,7 +8,7 @@ use base64::{
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use tallybook_accounts::UserId;
+use tallybook_accounts::{Permission, UserId};
 use tallybook_conversations::ApiClientRequest;
 use tallybook_files::Files;
 use tallybook_llm::{ModelMessage, UserPart};
@@ -128,6 +128,9 @@ pub(crate) async fn store(
     attachments: Vec<NewAttachment>,
     request: &mut ApiClientRequest,
 ) -> Result<(), ApiError> {
+    if !attachments.is_empty() {
+        state.require(request.program.user, Permission::Upload).await?;
+    }
     let stored = store_all(state, request.program.user, body, attachments).await?;
     if stored.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use actix_web::http::{StatusCode, header::HeaderMap};
 use tallybook_conversations::{
-    ApiClient, ApiClientRequest, Chaining, ClientInput, ClientTool, Weight, models::Catalog,
+    ApiClient, ApiClientRequest, Chaining, ClientInput, ClientTool, ServiceError, Weight, models::PermittedModels,
 };
 use tallybook_llm::{Sampling, ToolCallRequest};
 use tallybook_protocol::{MessagePart, first_chars};
@@ -55,7 +55,7 @@ pub(crate) fn parse_chat_request(
     body: &str,
     headers: &HeaderMap,
     program: ApiClient,
-    models: &Catalog,
+    models: &PermittedModels,
 ) -> Result<AnswerRequest, Refusal> {
     let request = read_chat_request(body)?;
     refuse_unsupported(&request)?;
@@ -117,9 +117,10 @@ pub(crate) fn is_task(headers: &HeaderMap, parsed: &ParsedConversation, is_strea
 
 /// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct
 /// model call. A name in the catalog takes precedence over the suffix.
-pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
+pub(crate) fn model(asked: Option<String>, models: &PermittedModels) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
-        return Ok((models.default_model().name().to_owned(), None, false));
+        let none = || Refusal { status: StatusCode::FORBIDDEN, ..Refusal::bad("model", ServiceError::NoModel.to_string()) };
+        return Ok((models.default_model().map_err(|_| none())?.name().to_owned(), None, false));
     };
     if models.find(&name).is_some() {
         return Ok((name.clone(), Some(name), false));
@@ -131,7 +132,7 @@ pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, 
 }
 
 /// Returns the refusal of a model that does not exist.
-pub(crate) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
+pub(crate) fn no_such_model(name: &str, models: &PermittedModels) -> Refusal {
     let shown: String = first_chars(name, 100).to_owned();
     Refusal {
         status: StatusCode::NOT_FOUND,

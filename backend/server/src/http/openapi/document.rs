@@ -9,7 +9,7 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, budgets, content_encoding::Text, conversations, export, feed, files, health, mcp, messages,
+    accounts, approvals, budgets, content_encoding::Text, conversations, export, feed, files, groups, health, mcp, messages,
     model_settings, models, openai, search, server_settings, shares, state::State, tool_calls, tool_history,
     tool_server_settings, tools, usage,
 };
@@ -80,6 +80,7 @@ impl Document {
             tool_server_settings::document(),
             server_settings::document(),
             budgets::document(),
+            groups::document(),
             tool_history::document(),
             mcp::document(),
         ] {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// The path parameters, with type and description. A value of another type returns 404.
-const SEGMENTS: [(&str, Segment, &str); 16] = [
+const SEGMENTS: [(&str, Segment, &str); 17] = [
     ("file_id", Segment::Uuid, "ID of the file."),
     ("uuid", Segment::Uuid, "ID of the conversation."),
     ("message_id", Segment::Number, "ID of the message."),
@@ -17,6 +17,7 @@ const SEGMENTS: [(&str, Segment, &str); 16] = [
     ("identity_id", Segment::Number, "ID of the linked identity."),
     ("invitation_id", Segment::Number, "ID of the invitation."),
     ("change_id", Segment::Number, "ID of the change."),
+    ("group_id", Segment::Number, "ID of the group."),
     ("name", Segment::Text, "Name of the model or the tool server."),
     ("server", Segment::Text, "Name of the tool server in the settings."),
     ("tool", Segment::Text, "Name of the tool on its server."),

@@ -1,13 +1,16 @@
 //! HTTP handlers for the admin pages under `/admin`, which the server renders and which work without scripts: the tool
-//! history, its statistics, and the settings of the server (`settings`). Also the access log (`access_log`). `i18n` has the text of the pages, and `format` formats numbers and
-//! times. `layout` has the frame of every page, and serves the optional script.
+//! history, its statistics, the settings of the server (`settings`), groups and budgets. Also the access log
+//! (`access_log`). `i18n` has the text of the pages, and `format` formats numbers and times. `layout` has the frame of every page, and serves the optional script.
 
 mod access_log;
+mod budgets;
 mod call;
 mod conversation;
 mod export;
 mod figures;
+mod form_values;
 mod format;
+mod groups;
 mod i18n;
 mod layout;
 mod list;
@@ -48,6 +51,20 @@ pub(crate) fn pages(app: &mut ServiceConfig) {
                 .with_forms(settings::forms()),
         )
         .service(Endpoint::at("/admin/settings/{change_id}/restore").on(Method::POST, settings::restore))
+        .service(Endpoint::at("/admin/groups").on(Method::GET, groups::list).on(Method::POST, groups::create))
+        .service(
+            Endpoint::at("/admin/groups/{group_id}")
+                .on(Method::GET, groups::show)
+                .on(Method::POST, groups::change)
+                .with_forms(groups::forms()),
+        )
+        .service(Endpoint::at("/admin/groups/{group_id}/delete").on(Method::POST, groups::delete))
+        .service(
+            Endpoint::at("/admin/budgets")
+                .on(Method::GET, budgets::show)
+                .on(Method::POST, budgets::change)
+                .with_forms(budgets::forms()),
+        )
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),

@@ -109,6 +109,7 @@ impl People {
             .replace("{identity_id}", "999999")
             .replace("{invitation_id}", "999999")
             .replace("{change_id}", "999999")
+            .replace("{group_id}", "999999")
             .replace("{token}", &Uuid::nil().to_string());
         if row.is_of_conversation() {
             let asked = self.conversation(model, owner).await;

@@ -74,9 +74,10 @@ pub(crate) async fn create(
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
+    let models = state.service.models_of(caller.user).await?;
     let body = state.large_bodies.read(&request, payload).await?;
     let (mut asked, repeated) =
-        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), state.service.models())?;
+        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), &models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
     let answer = Answer::start(&state, &request, asked).await.map_err(|error| match error {

@@ -7,7 +7,7 @@ use actix_web::http::{StatusCode, header::HeaderMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tallybook_conversations::{
-    ApiClient, ApiClientRequest, Chaining, ClientCall, ClientInput, ResponseInput, models::Catalog,
+    ApiClient, ApiClientRequest, Chaining, ClientCall, ClientInput, ResponseInput, models::PermittedModels,
 };
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::{MessageId, first_chars};
@@ -118,7 +118,7 @@ pub(crate) fn parse_response_request(
     body: &str,
     headers: &HeaderMap,
     program: ApiClient,
-    models: &Catalog,
+    models: &PermittedModels,
 ) -> Result<(AnswerRequest, Repeated), Refusal> {
     let request: ResponseRequest = parse_body(body, "response request")?;
     refuse_unsupported(&request)?;

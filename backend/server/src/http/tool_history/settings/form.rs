@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use tallybook_protocol::{CurrentServerSettings, ServerSettings};
 
-use super::super::i18n::Messages;
+use super::super::{form_values::FormValues, i18n::Messages};
 
 /// A group of fields.
 pub(crate) struct Group {
@@ -226,7 +226,7 @@ pub(crate) fn groups(
     let mut settings = current.settings.to_map();
     let edited = entered.map(|values| values.patch(current, has_accounts)).unwrap_or_default();
     // The default of a setting is not known here, so it keeps its value on a page that shows why it was not changed.
-    let keeps_value = |name: &str| entered.is_some_and(|values| values.first("default") == Some(name));
+    let keeps_value = |name: &str| entered.is_some_and(|values| values.0.first("default") == Some(name));
     settings.extend(edited.into_iter().filter(|(name, _)| !keeps_value(name)));
     let settings = Value::Object(settings);
     let field = |spec: &Spec| {
@@ -248,34 +248,25 @@ pub(crate) fn groups(
 }
 
 /// The fields that a browser sent.
-pub(crate) struct Values(Vec<(String, String)>);
+pub(crate) struct Values(FormValues);
 
 impl Values {
     pub(crate) fn new(fields: Vec<(String, String)>) -> Self {
-        Self(fields)
+        Self(FormValues::new(fields))
     }
 
-    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
-    }
-
-    fn first<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        self.all(name).next()
-    }
-
-    /// Returns the version of the settings that the form showed. Returns -1, which matches no version, if the field is
-    /// missing.
+    /// Returns the version of the settings that the form showed.
     pub(crate) fn version(&self) -> i64 {
-        self.first("version").and_then(|version| version.parse().ok()).unwrap_or(-1)
+        self.0.version()
     }
 
     /// Returns the change: the settings to which the admin gave another value than the form showed, so that the change of
     /// another admin is not undone.
     pub(crate) fn patch(&self, current: &CurrentServerSettings, has_accounts: bool) -> Map<String, Value> {
-        let shown = self.first("shown").and_then(|shown| serde_json::from_str::<ServerSettings>(shown).ok());
+        let shown = self.0.first("shown").and_then(|shown| serde_json::from_str::<ServerSettings>(shown).ok());
         let shown = shown.as_ref().unwrap_or(&current.settings).to_map();
         let mut entered = Value::Object(shown.clone());
-        let has_reviewers = self.first("review.models").is_some();
+        let has_reviewers = self.0.first("review.models").is_some();
         let is_fixed = |setting: &str| current.set_in_file.iter().any(|name| name == setting);
         if !has_reviewers && !is_fixed("review") {
             entered["review"] = Value::Null;
@@ -306,7 +297,7 @@ impl Values {
         }
         entered.retain(|name, value| shown.get(name) != Some(value));
         // The button of a setting's default gives it the default, and saves what else was edited.
-        if let Some(name) = self.first("default") {
+        if let Some(name) = self.0.first("default") {
             entered.insert(name.to_owned(), Value::Null);
         }
         entered
@@ -315,9 +306,9 @@ impl Values {
     /// Returns the value of a field. A text that does not have the type of the value stays a text, which the settings then
     /// refuse.
     fn value_of(&self, spec: &Spec) -> Value {
-        let text = self.first(spec.name).unwrap_or_default().trim();
+        let text = self.0.first(spec.name).unwrap_or_default().trim();
         match spec.kind {
-            Kind::Switch => json!(self.first(spec.name).is_some()),
+            Kind::Switch => json!(self.0.first(spec.name).is_some()),
             Kind::WholeOrNone | Kind::Model if text.is_empty() => Value::Null,
             Kind::Whole | Kind::WholeOrNone => text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number)),
             Kind::Decimal => text
@@ -325,7 +316,7 @@ impl Values {
                 .ok()
                 .filter(|number: &f64| number.is_finite())
                 .map_or_else(|| json!(text), |number| json!(number)),
-            Kind::Models => self.all(spec.name).map(Value::from).collect(),
+            Kind::Models => self.0.all(spec.name).map(Value::from).collect(),
             // Browsers send line breaks of a text as two characters.
             Kind::Text => json!(text.replace("\r\n", "\n")),
             Kind::Model | Kind::SignUp | Kind::ReviewMode => json!(text),

@@ -170,6 +170,7 @@ impl Issuer {
             name: "Example <ID>".to_owned(),
             scopes: vec!["email".to_owned()],
             email_domains: Vec::new(),
+            groups_claim: None,
             timeout: Duration::from_secs(10),
         }
     }

@@ -1,10 +1,11 @@
 //! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in
-//! (`linking`), attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
+//! (`linking`), their groups (`groups`), attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
 
 mod attacks;
 mod browser;
 #[cfg(unix)]
 mod canary;
+mod groups;
 mod issuer;
 mod key;
 mod lenient;

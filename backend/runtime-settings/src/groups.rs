@@ -1,0 +1,243 @@
+//! Lists, creates, changes and deletes groups, their members and their grants.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit};
+use tallybook_database::{Transaction, with_retries};
+use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup};
+
+use crate::{
+    budget_store,
+    error::SettingsError,
+    group_store::{self, LockedGroup, MAX_GROUPS, MAX_MEMBERS},
+    service::RuntimeSettings,
+    store,
+};
+
+/// Maximum length of the name of a group, in characters.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Maximum number of grants of a group.
+const MAX_GRANTS: usize = 100;
+
+impl RuntimeSettings {
+    /// Lists the groups by name.
+    pub async fn list_groups(&self) -> Result<Groups, SettingsError> {
+        Ok(Groups { items: group_store::list(&self.context.db).await? })
+    }
+
+    /// Returns a group.
+    pub async fn find_group(&self, id: GroupId) -> Result<Group, SettingsError> {
+        let groups = self.list_groups().await?;
+        groups.items.into_iter().find(|group| group.id == id.0).ok_or(SettingsError::NoSuchGroup)
+    }
+
+    /// Creates a group without members.
+    pub async fn create_group(&self, actor: UserId, new: NewGroup) -> Result<Group, SettingsError> {
+        let name = check_name(&new.name)?;
+        let grants = check_grants(&new.grants)?;
+        self.refresh().await?;
+        let id = with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            if group_store::is_taken(&mut tx, name, new.origin).await? {
+                return Err(SettingsError::GroupNameTaken);
+            }
+            if group_store::count(&mut tx).await? >= MAX_GROUPS.into() {
+                return Err(invalid(format!("There can be at most {MAX_GROUPS} groups. Delete one first.")));
+            }
+            self.check_names(&grants, &[]).await?;
+            let id = group_store::create(&mut tx, name, new.origin).await?;
+            group_store::set_grants(&mut tx, id, &grants).await?;
+            let subject = described(name, &grants);
+            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &subject).await?;
+            tx.commit().await?;
+            Ok(id)
+        })
+        .await?;
+        self.refresh().await?;
+        self.find_group(id).await
+    }
+
+    /// Changes the name or the grants of a group. If `version` is given and the group has another version, nothing is
+    /// changed. Turns that run continue with the permissions that they began with.
+    pub async fn update_group(
+        &self,
+        actor: UserId,
+        id: GroupId,
+        update: UpdateGroup,
+        version: Option<i64>,
+    ) -> Result<Group, SettingsError> {
+        let new_name = update.name.as_deref().map(check_name).transpose()?;
+        let new_grants = update.grants.as_deref().map(check_grants).transpose()?;
+        self.refresh().await?;
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            let group = find(&mut tx, id, version).await?;
+            let name = new_name.unwrap_or(&group.name);
+            if name != group.name {
+                if group.origin() == GroupOrigin::Oidc {
+                    return Err(invalid("The identity provider sets the name of this group.".to_owned()));
+                }
+                if group_store::is_taken(&mut tx, name, group.origin()).await? {
+                    return Err(SettingsError::GroupNameTaken);
+                }
+            }
+            group_store::update(&mut tx, id, name).await?;
+            let before = group_store::list_grants_of(&mut tx, id).await?;
+            let grants = new_grants.as_ref().unwrap_or(&before);
+            if *grants != before {
+                self.check_names(grants, &before).await?;
+                group_store::set_grants(&mut tx, id, grants).await?;
+            }
+            let subject = described(name, grants);
+            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupChanged, &subject).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await?;
+        self.find_group(id).await
+    }
+
+    /// Deletes a group. What was granted only to it is then open to all users, and its budgets end.
+    pub async fn delete_group(&self, actor: UserId, id: GroupId, version: Option<i64>) -> Result<(), SettingsError> {
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            let group = find(&mut tx, id, version).await?;
+            group_store::delete(&mut tx, id).await?;
+            budget_store::delete_of_group(&mut tx, id).await?;
+            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupDeleted, &group.name).await?;
+            Ok::<_, SettingsError>(tx.commit().await?)
+        })
+        .await?;
+        self.refresh().await
+    }
+
+    /// Lists the members of a group by name.
+    pub async fn list_group_members(&self, id: GroupId) -> Result<GroupMembers, SettingsError> {
+        self.find_group(id).await?;
+        Ok(GroupMembers { items: group_store::list_members(&self.context.db, id).await? })
+    }
+
+    /// Replaces the members of a group. If `version` is given and the group has another version, nothing is changed.
+    pub async fn set_group_members(
+        &self,
+        actor: UserId,
+        id: GroupId,
+        users: Vec<i64>,
+        version: Option<i64>,
+    ) -> Result<GroupMembers, SettingsError> {
+        let users: BTreeSet<i64> = users.into_iter().collect();
+        let users: Vec<UserId> = users.into_iter().map(UserId).collect();
+        if users.len() > MAX_MEMBERS as usize {
+            return Err(invalid(format!("A group can have at most {MAX_MEMBERS} members.")));
+        }
+        with_retries(|| async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            let group = find(&mut tx, id, version).await?;
+            if group.origin() == GroupOrigin::Oidc {
+                return Err(SettingsError::MembersFromProvider);
+            }
+            let known: HashSet<UserId> = group_store::find_users(&mut tx, &users).await?.into_iter().collect();
+            if let Some(UserId(unknown)) = users.iter().find(|user| !known.contains(user)) {
+                return Err(invalid(format!("No user has the ID {unknown}.")));
+            }
+            group_store::set_members(&mut tx, id, &users).await?;
+            group_store::update(&mut tx, id, &group.name).await?;
+            let subject = format!("{}: {} members", group.name, users.len());
+            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupMembersChanged, &subject).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.list_group_members(id).await
+    }
+
+    /// Returns the users with these names, in the order of the names. Fails if one does not exist.
+    pub async fn find_users_named(&self, names: &BTreeSet<String>) -> Result<Vec<UserId>, SettingsError> {
+        if names.len() > MAX_MEMBERS as usize {
+            return Err(invalid(format!("A group can have at most {MAX_MEMBERS} members.")));
+        }
+        let users = group_store::find_users_named(&self.context.db, names).await?;
+        let find = |name: &String| {
+            users.get(name).copied().ok_or_else(|| invalid(format!("There is no user with the name {name:?}.")))
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// Returns the names of users by ID. Users that do not exist are left out.
+    pub async fn find_user_names(&self, ids: Vec<i64>) -> Result<HashMap<i64, String>, SettingsError> {
+        Ok(group_store::find_user_names(&self.context.db, &ids).await?)
+    }
+
+    /// Checks that new grants name models and tool servers that exist. Those in `before` may name removed ones.
+    async fn check_names(&self, grants: &[String], before: &[String]) -> Result<(), SettingsError> {
+        let context = &*self.context;
+        for grant in grants.iter().filter(|grant| !before.contains(grant)) {
+            match Permission::parse(grant) {
+                Some(Permission::Model(name)) if context.models.find(&name).is_none() => {
+                    let names = context.models.names();
+                    return Err(invalid(format!("There is no model {name:?}. The models are: {names}.")));
+                }
+                Some(Permission::ToolServer(name)) => {
+                    let names = self.tool_server_names().await;
+                    if !names.contains(&name) {
+                        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                        return Err(invalid(format!("There is no tool server {name:?}. The tool servers are: {names}.")));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the configured tool servers and the added ones.
+    pub async fn tool_server_names(&self) -> Vec<String> {
+        let added = self.context.added.lock().await;
+        let added = added.tool_servers.iter().map(|server| server.fields.name.clone());
+        let mut names: Vec<String> = self.context.configured.tool_servers.iter().cloned().chain(added).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+async fn find(tx: &mut Transaction, id: GroupId, version: Option<i64>) -> Result<LockedGroup, SettingsError> {
+    let group = group_store::find(tx, id).await?.ok_or(SettingsError::NoSuchGroup)?;
+    let is_expected = version.is_none_or(|version| version == group.version);
+    if is_expected { Ok(group) } else { Err(SettingsError::GroupChanged) }
+}
+
+fn check_name(name: &str) -> Result<&str, SettingsError> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+        return Err(invalid(format!("The name of a group has 1 to {MAX_NAME_CHARS} characters, in one line.")));
+    }
+    Ok(name)
+}
+
+/// Checks that each grant can be read, and returns them in alphabetical order.
+fn check_grants(grants: &[String]) -> Result<Vec<String>, SettingsError> {
+    if grants.len() > MAX_GRANTS {
+        return Err(invalid(format!("A group can have at most {MAX_GRANTS} grants.")));
+    }
+    if let Some(unknown) = grants.iter().find(|grant| Permission::parse(grant).is_none()) {
+        return Err(invalid(format!(
+            "The grant {unknown:?} is not valid. A grant is model:NAME, tool_server:NAME, make_keys, upload or share."
+        )));
+    }
+    let grants: BTreeSet<String> = grants.iter().cloned().collect();
+    Ok(grants.into_iter().collect())
+}
+
+/// Describes a group for the audit log, which shortens the text.
+fn described(name: &str, grants: &[String]) -> String {
+    if grants.is_empty() { name.to_owned() } else { format!("{name}: {}", grants.join(", ")) }
+}
+
+fn invalid(problem: String) -> SettingsError {
+    SettingsError::InvalidGroup(problem)
+}

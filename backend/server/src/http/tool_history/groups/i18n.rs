@@ -1,0 +1,54 @@
+//! Text of the pages of groups, in English and Japanese.
+
+use tallybook_frontend::Language;
+
+use super::super::{super::i18n::messages, i18n::Messages};
+
+messages! {
+    groups: "Groups", "グループ";
+    groups_about:
+        "What is granted to no group is open to all users. What is granted to groups, only their members and admins may use.",
+        "どのグループにも許可されていないものは、全員が利用できます。グループに許可されたものは、そのメンバーと管理者だけが利用できます。";
+    groups_need_accounts:
+        "This server has no accounts, so there is only one user. Set ACCOUNTS=on to have users and groups.",
+        "このサーバーにはアカウントがないため、ユーザーは1人だけです。ユーザーとグループを使うには ACCOUNTS=on を設定してください。";
+    no_groups: "There are no groups yet.", "グループはまだありません。";
+    new_group: "New group", "新しいグループ";
+    group_name: "Name", "名前";
+    group_source: "Members", "メンバー";
+    members_by_admins: "set by admins", "管理者が設定";
+    members_by_provider: "set by the identity provider at each sign-in", "サインインのたびにIDプロバイダーが設定";
+    create_group: "Create", "作成";
+    save_group: "Save", "保存";
+    group_saved: "The group is saved.", "グループを保存しました。";
+    group_members: "Members, one user name per line", "メンバー（1行に1ユーザー名）";
+    group_grants: "Only this group may use", "このグループだけが使えるもの";
+    granted_models: "Models", "モデル";
+    granted_tool_servers: "Tool servers", "ツールサーバー";
+    granted_rights: "Rights", "権限";
+    delete_group: "Delete this group", "このグループを削除";
+    delete_group_about:
+        "What is granted only to this group is then open to all users. Its budgets end.",
+        "このグループだけに許可されていたものは、全員が利用できるようになります。予算も削除されます。";
+}
+
+impl Messages {
+    pub(crate) fn right_named(self, name: &str) -> &'static str {
+        match (name, self.0) {
+            ("make_keys", Language::English) => "Create API keys",
+            ("make_keys", Language::Japanese) => "APIキーの作成",
+            ("upload", Language::English) => "Upload files",
+            ("upload", Language::Japanese) => "ファイルのアップロード",
+            (_, Language::English) => "Share conversations",
+            (_, Language::Japanese) => "会話の共有",
+        }
+    }
+
+    pub(crate) fn member_count(self, count: i64) -> String {
+        match (self.0, count) {
+            (Language::English, 1) => "1 member".to_owned(),
+            (Language::English, count) => format!("{count} members"),
+            (Language::Japanese, count) => format!("メンバー{count}人"),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! HTTP handlers for `/admin/groups`: the groups of users, and for each group a form with its members and its grants.
+//! `i18n` has the text.
+
+mod i18n;
+
+use std::collections::BTreeSet;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web::{Form, FormConfig, Path},
+};
+use askama::Template;
+use serde::Deserialize;
+use tallybook_accounts::{GroupId, UserId};
+use tallybook_protocol::{Group, GroupOrigin, NewGroup, UpdateGroup};
+use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
+
+use super::{
+    super::{body, caller::Admin, error::ApiError, query::Query, state::State},
+    form_values::FormValues,
+    i18n::Messages,
+    layout::{Frame, answer, refusal},
+};
+
+/// URL of the list.
+const URL: &str = "/admin/groups";
+
+/// Maximum size of the form of a group, in bytes: 10,000 members with long names.
+const MAX_FORM_BYTES: usize = 2 * 1024 * 1024;
+
+/// Rights that can be granted.
+const RIGHTS: [&str; 3] = ["make_keys", "share", "upload"];
+
+#[derive(Deserialize)]
+pub(crate) struct GroupQuery {
+    /// `saved` confirms a change.
+    #[serde(default)]
+    state: String,
+}
+
+/// A group to create.
+#[derive(Deserialize)]
+pub(crate) struct CreateForm {
+    name: String,
+    #[serde(default)]
+    origin: GroupOrigin,
+}
+
+/// The version that a change is based on.
+#[derive(Deserialize)]
+pub(crate) struct VersionForm {
+    version: i64,
+}
+
+#[derive(Template)]
+#[template(path = "tool_history/groups.html")]
+struct GroupsPage {
+    frame: Frame,
+    groups: Vec<ShownGroup>,
+    has_accounts: bool,
+    problem: Option<String>,
+    /// The name that was entered for a new group.
+    name: String,
+}
+
+/// A group in the list.
+struct ShownGroup {
+    id: i64,
+    name: String,
+    is_from_provider: bool,
+    members: String,
+    grants: String,
+}
+
+#[derive(Template)]
+#[template(path = "tool_history/group.html")]
+struct GroupPage {
+    frame: Frame,
+    id: i64,
+    name: String,
+    version: i64,
+    is_from_provider: bool,
+    members: String,
+    sections: Vec<Section>,
+    problem: Option<String>,
+    is_saved: bool,
+}
+
+/// The permissions of one kind.
+struct Section {
+    title: &'static str,
+    choices: Vec<Choice>,
+}
+
+/// A permission, and whether it is granted.
+struct Choice {
+    value: String,
+    label: String,
+    is_chosen: bool,
+}
+
+/// The fields of the form of a group, as they were entered.
+struct Entered {
+    name: String,
+    members: String,
+    grants: Vec<String>,
+}
+
+/// Returns the settings for the form of a group.
+pub(crate) fn forms() -> FormConfig {
+    body::forms(MAX_FORM_BYTES)
+}
+
+/// Lists the groups.
+pub(crate) async fn list(state: State, request: HttpRequest, _admin: Admin) -> HttpResponse {
+    render_list(&state, &request, String::new(), None).await
+}
+
+/// Creates a group without members, and shows it.
+pub(crate) async fn create(
+    state: State,
+    request: HttpRequest,
+    Admin(caller): Admin,
+    form: Form<CreateForm>,
+) -> HttpResponse {
+    let CreateForm { name, origin } = form.into_inner();
+    let new = NewGroup { name: name.clone(), origin, grants: Vec::new() };
+    let work = move |settings: RuntimeSettings| async move { settings.create_group(caller.user, new).await };
+    match state.run_settings(work).await {
+        Ok(group) => to(&format!("{URL}/{}", group.id)),
+        Err(error) => render_list(&state, &request, name, Some(error)).await,
+    }
+}
+
+/// Shows a group.
+pub(crate) async fn show(
+    state: State,
+    request: HttpRequest,
+    _admin: Admin,
+    id: Path<i64>,
+    Query(query): Query<GroupQuery>,
+) -> HttpResponse {
+    render_group(&state, &request, GroupId(*id), None, None, query.state == "saved").await
+}
+
+/// Changes a group. If the change is refused, the form keeps what was entered.
+pub(crate) async fn change(
+    state: State,
+    request: HttpRequest,
+    Admin(caller): Admin,
+    id: Path<i64>,
+    form: Form<Vec<(String, String)>>,
+) -> HttpResponse {
+    let (id, values) = (GroupId(*id), FormValues::new(form.into_inner()));
+    let entered = Entered {
+        name: values.first("name").unwrap_or_default().to_owned(),
+        members: values.first("members").unwrap_or_default().replace("\r\n", "\n"),
+        grants: values.all("grant").map(ToOwned::to_owned).collect(),
+    };
+    let names: BTreeSet<String> =
+        entered.members.lines().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    // The field is absent if the identity provider sets the members.
+    let names = values.first("members").map(|_| names);
+    let update = UpdateGroup {
+        name: Some(entered.name.clone()).filter(|name| !name.is_empty()),
+        grants: Some(entered.grants.clone()),
+    };
+    let version = values.version();
+    let work = move |settings: RuntimeSettings| async move {
+        let members = match names {
+            Some(names) => Some(settings.find_users_named(&names).await?),
+            None => None,
+        };
+        save(&settings, caller.user, id, update, members, version).await
+    };
+    match state.run_settings(work).await {
+        Ok(()) => to(&format!("{URL}/{}?state=saved", id.0)),
+        Err(error) => render_group(&state, &request, id, Some(entered), Some(error), false).await,
+    }
+}
+
+/// Deletes a group.
+pub(crate) async fn delete(
+    state: State,
+    request: HttpRequest,
+    Admin(caller): Admin,
+    id: Path<i64>,
+    form: Form<VersionForm>,
+) -> HttpResponse {
+    let (id, version) = (GroupId(*id), Some(form.version));
+    let work = move |settings: RuntimeSettings| async move { settings.delete_group(caller.user, id, version).await };
+    match state.run_settings(work).await {
+        Ok(()) => to(URL),
+        Err(error) => render_group(&state, &request, id, None, Some(error), false).await,
+    }
+}
+
+fn to(path: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, path)).finish()
+}
+
+async fn render_list(state: &State, request: &HttpRequest, name: String, error: Option<ApiError>) -> HttpResponse {
+    let frame = Frame::of(state, request);
+    let groups = match state.settings.list_groups().await {
+        Ok(groups) => groups.items,
+        Err(error) => return refusal(frame, request, &error.into()),
+    };
+    let texts = frame.texts;
+    let shown = |group: Group| ShownGroup {
+        id: group.id,
+        name: group.name,
+        is_from_provider: group.origin == GroupOrigin::Oidc,
+        members: texts.member_count(group.members),
+        grants: group.grants.iter().map(|grant| label(grant, texts)).collect::<Vec<_>>().join(", "),
+    };
+    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let page = GroupsPage {
+        groups: groups.into_iter().map(shown).collect(),
+        has_accounts: state.accounts.settings().required,
+        problem: error.map(|error| texts.problem(&error)),
+        name,
+        frame,
+    };
+    answer(status, &page)
+}
+
+async fn render_group(
+    state: &State,
+    request: &HttpRequest,
+    id: GroupId,
+    entered: Option<Entered>,
+    error: Option<ApiError>,
+    is_saved: bool,
+) -> HttpResponse {
+    let frame = Frame::of(state, request);
+    let settings = &state.settings;
+    let read = async { Ok::<_, SettingsError>((settings.find_group(id).await?, settings.list_group_members(id).await?)) };
+    let (group, members) = match read.await {
+        Ok(read) => read,
+        Err(error) => return refusal(frame, request, &error.into()),
+    };
+    let stored = || Entered {
+        name: group.name.clone(),
+        members: members.items.iter().map(|member| member.name.as_str()).collect::<Vec<_>>().join("\n"),
+        grants: group.grants.clone(),
+    };
+    let is_from_provider = group.origin == GroupOrigin::Oidc;
+    let Entered { name, members, grants } = match entered {
+        // Fields that cannot be changed are not sent.
+        Some(entered) if is_from_provider => Entered { grants: entered.grants, ..stored() },
+        Some(entered) => entered,
+        None => stored(),
+    };
+    let texts = frame.texts;
+    let models = state.service.models().list().items.into_iter().map(|model| format!("model:{}", model.name));
+    let servers = settings.tool_server_names().await.into_iter().map(|name| format!("tool_server:{name}"));
+    let sections = [
+        section(texts.granted_models(), "model:", models.collect(), &grants, texts),
+        section(texts.granted_tool_servers(), "tool_server:", servers.collect(), &grants, texts),
+        section(texts.granted_rights(), "", RIGHTS.map(ToOwned::to_owned).into(), &grants, texts),
+    ];
+    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let page = GroupPage {
+        id: group.id,
+        name,
+        version: group.version,
+        is_from_provider,
+        members,
+        sections: sections.into_iter().filter(|section| !section.choices.is_empty()).collect(),
+        problem: error.map(|error| texts.problem(&error)),
+        is_saved,
+        frame,
+    };
+    answer(status, &page)
+}
+
+/// Returns the permissions of one kind: those that exist, and those that are granted although the model or tool server was
+/// removed.
+fn section(
+    title: &'static str,
+    prefix: &str,
+    mut all: Vec<String>,
+    granted: &[String],
+    texts: Messages,
+) -> Section {
+    let removed = granted.iter().filter(|grant| !prefix.is_empty() && grant.starts_with(prefix) && !all.contains(grant));
+    all.extend(removed.cloned().collect::<Vec<_>>());
+    let choice = |value: String| Choice { label: label(&value, texts), is_chosen: granted.contains(&value), value };
+    Section { title, choices: all.into_iter().map(choice).collect() }
+}
+
+/// Returns the name of a permission in the page.
+fn label(grant: &str, texts: Messages) -> String {
+    match grant.split_once(':') {
+        Some((_, name)) => name.to_owned(),
+        None => texts.right_named(grant).to_owned(),
+    }
+}
+
+/// Stores the name and the grants, then the members, if they can be changed.
+async fn save(
+    settings: &RuntimeSettings,
+    actor: UserId,
+    id: GroupId,
+    update: UpdateGroup,
+    members: Option<Vec<UserId>>,
+    version: i64,
+) -> Result<(), SettingsError> {
+    let group = settings.update_group(actor, id, update, Some(version)).await?;
+    if let Some(members) = members {
+        let ids = members.into_iter().map(|user| user.0).collect();
+        settings.set_group_members(actor, id, ids, Some(group.version)).await?;
+    }
+    Ok(())
+}

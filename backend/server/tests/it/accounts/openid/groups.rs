@@ -1,0 +1,68 @@
+//! The groups that the identity provider names.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tallybook_accounts::{OpenIdSettings, SignUp};
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::{
+        groups::{add_opal, group, names, set_members},
+        kit::{ADMIN, Team},
+    },
+    browser::Browser,
+    issuer::{Issuer, Odd, Person},
+    settings,
+};
+use crate::{
+    bad_input::assert_problem,
+    support::{Engine, on_every_engine, rows},
+};
+
+on_every_engine! {
+    /// The identity provider sets a user's groups at each sign-in. Groups that admins made stay as they are.
+    async fn a_sign_in_sets_the_groups_that_the_provider_names(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let openid = OpenIdSettings { groups_claim: Some("realm.groups".to_owned()), ..issuer.settings() };
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start_with(&engine, &model, settings(SignUp::Open, openid)).await;
+        let admin = team.sign_in(ADMIN).await;
+        add_opal(&team, &admin, &model).await;
+        let prepared = json!({"name": "/staff", "origin": "oidc", "grants": ["model:Opal"]});
+        let prepared = team.json(&admin, Method::POST, "/api/groups", prepared, 201).await;
+        let own = group(&team, &admin, "/crew", &[], &[]).await;
+
+        let groups_of_ann = async || {
+            let sql = "SELECT g.origin || ' ' || g.name FROM group_members m JOIN user_groups g ON g.id = m.group_id \
+                       JOIN users u ON u.id = m.user_id ORDER BY g.origin, g.name";
+            let found = rows!(team.app, (String,), sql);
+            found.into_iter().map(|(group,)| group).collect::<Vec<_>>()
+        };
+        let sign_in = async |groups: Value| {
+            issuer.person(Person { username: Some("ann"), ..Person::named("s-1") });
+            issuer.say(Odd { token: json!({"realm": {"groups": groups}}), ..Odd::default() });
+            let mut browser = Browser::new(&team);
+            assert_eq!(browser.sign_in("/sign-in/away").await.status(), 303);
+            browser.who()
+        };
+        let ann = sign_in(json!(["/staff", "/crew", 7, " ", "x".repeat(201)])).await;
+        assert_eq!(groups_of_ann().await, ["oidc /crew", "oidc /staff"]);
+        assert!(names(&team, &ann, "/api/models").await.contains(&"Opal".to_owned()));
+
+        let id = team.json(&admin, Method::GET, "/api/users", Value::Null, 200).await["items"][1]["id"].as_i64().unwrap();
+        set_members(&team, &admin, own, &[id]).await;
+        let ann = sign_in(json!(["/crew"])).await;
+        assert_eq!(groups_of_ann().await, ["oidc /crew", "page /crew"]);
+        assert!(!names(&team, &ann, "/api/models").await.contains(&"Opal".to_owned()));
+        sign_in(Value::Null).await;
+        assert_eq!(groups_of_ann().await, ["page /crew"]);
+
+        let path = format!("/api/groups/{}", prepared["id"]);
+        let refused = team.send(&admin, Method::PUT, &format!("{path}/members"), json!({"user_ids": [id]})).await;
+        assert_problem(refused, 409, "members-from-provider").await;
+        let refused = team.send(&admin, Method::PATCH, &path, json!({"name": "other"})).await;
+        assert_problem(refused, 422, "invalid-group").await;
+        let log = rows!(team.app, (String,), "SELECT subject FROM audit_log WHERE action = 'groups_synced' ORDER BY id");
+        assert_eq!(log.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["/crew, /staff", "/crew", ""]);
+    }
+}
