@@ -27,7 +27,7 @@ pub trait PageData: Send + Sync {
     /// Loads a conversation with the messages in `window`; `None` if it does not exist or the user may not see it.
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
-    /// Returns the models that can answer, at least one.
+    /// Returns the models that the user may use.
     fn models(&self) -> PageFuture<ModelList>;
 
     /// Returns the tools of the models.

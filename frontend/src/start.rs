@@ -108,10 +108,13 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) | Content::Settings => {}
         }
-        // If the list could not be loaded, the database is unreachable, so this would fail, too.
+        // If the list could not be loaded, the database is unreachable, so the rest would fail, too.
         let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
-        let models = data.models().await.unwrap_or_default();
-        let offer = Offer::new(data.tools().await.unwrap_or_default(), &default_info(&models));
+        let (models, tools) = match &list {
+            Ok(_) => (data.models().await.unwrap_or_default(), data.tools().await.unwrap_or_default()),
+            Err(_) => (ModelList::default(), Vec::new()),
+        };
+        let offer = Offer::new(tools, &default_info(&models));
         let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
         Self { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed }
     }

@@ -72,7 +72,7 @@ impl PageData for Data {
         NewChatModels::default()
     }
 
-    fn models(&self) -> ModelList {
+    fn models(&self) -> PageFuture<ModelList> {
         let demo = CatalogModel {
             name: "demo-arithmetic".to_owned(),
             provider: "demo".to_owned(),
@@ -84,10 +84,10 @@ impl PageData for Data {
             prices: None,
             available: true,
         };
-        ModelList { items: vec![demo] }
+        self.answer(ModelList { items: vec![demo] })
     }
 
-    fn tools(&self) -> Vec<ToolInfo> {
+    fn tools(&self) -> PageFuture<Vec<ToolInfo>> {
         let about = "Adds <b>two</b> numbers. Use it.".to_owned();
         let tool = |name: &str| ToolInfo {
             name: name.to_owned(),
@@ -100,12 +100,8 @@ impl PageData for Data {
             changed: None,
         };
         let others = (0..self.other_tools).map(|number| format!("files__tool_{number}"));
-        ["add", "subtract", "multiply", "divide", "evaluate"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(others)
-            .map(|name| tool(&name))
-            .collect()
+        let names = ["add", "subtract", "multiply", "divide", "evaluate"].map(str::to_owned).into_iter().chain(others);
+        self.answer(names.map(|name| tool(&name)).collect())
     }
 
     fn preferences(&self) -> Preferences {

@@ -78,6 +78,12 @@ pub struct Me {
     /// The budgets that apply to the user, and how much of each is used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetStatus>,
+    /// Names of the user's groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// The rights that some users may not have.
+    #[serde(default)]
+    pub rights: Rights,
     /// Name of the identity provider that users can sign in with; absent if the server has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
@@ -88,6 +94,18 @@ pub struct Me {
     /// at most 10. Empty for API keys.
     #[serde(default)]
     pub account_changes: Vec<AccessRecord>,
+}
+
+/// Rights that admins can grant to groups. Without grants, every user has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Rights {
+    /// `true` if the user can create API keys.
+    pub make_keys: bool,
+    /// `true` if the user can upload files.
+    pub upload: bool,
+    /// `true` if the user can create share links.
+    pub share: bool,
 }
 
 /// Limits of a user. A field is absent if the server has no such limit.

@@ -35,7 +35,7 @@ mod usage;
 pub use access_record::{AccessKind, AccessRecord};
 pub use accounts::{
     CreatedKey, Identity, Invitation, InvitationInfo, KeyInfo, LinkRedirect, MAX_INSTRUCTIONS_CHARS, Me, Quota, Quotas,
-    Session, UpdateMe, User, UserRole,
+    Rights, Session, UpdateMe, User, UserRole,
 };
 pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, DeciderKind, Decision, DisabledTools,

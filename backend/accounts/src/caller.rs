@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tallybook_protocol::UserRole;
 
 /// Row ID of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, sqlx::Type)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, sqlx::Type)]
 #[serde(transparent)]
 #[sqlx(transparent)]
 pub struct UserId(pub i64);

@@ -12,7 +12,6 @@ use super::{
     service::with_retries,
     store::{
         audit::{self, Action},
-        groups,
         identities::{self, NewIdentityRow},
         is_taken, sessions, users,
     },
@@ -72,10 +71,6 @@ impl Accounts {
         users::lock_user(&mut tx, user).await?;
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
-        }
-        // Without a sign-in through the provider, its groups would never change again.
-        if identities::count(&mut tx, user).await? == 0 {
-            groups::remove_from_provider(&mut tx, user).await?;
         }
         if !users::has_way_in(&mut tx, user, self.issuer_address()).await? {
             return Err(OpenIdError::LastSignInMethod.into());

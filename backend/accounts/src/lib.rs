@@ -38,13 +38,14 @@ pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
 pub use openid::{FLOW_LIFETIME, Purpose};
 pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;
-pub use permissions::{Grants, GroupId, Permission, Permissions, UserPermissions};
+pub use permissions::{Grants, Permission, Permissions, UserPermissions};
 pub use revocable_streams::OpenStream;
 pub use service::Accounts;
 pub use sessions::{Browser, NewSession};
 pub use settings::{AccountRules, AccountsMode, AccountsSettings, SignUp};
 pub use store::{
     audit::{Action as AuditAction, note as note_audit},
+    groups::GroupId,
     users::lock_user,
 };
 pub use users::UserUpdate;

@@ -14,7 +14,7 @@ use super::{
     store::{
         attempts,
         audit::{self, Action},
-        groups, identities, sessions, users,
+        budgets, identities, sessions, users,
     },
     throttle::Subject,
 };
@@ -111,7 +111,7 @@ impl Accounts {
         revoke_all(&mut tx, Some(caller.user), caller.user).await?;
         // A later sign-in with one of these identities belongs to a new account.
         identities::delete_all(&mut tx, caller.user).await?;
-        groups::remove_from_all(&mut tx, caller.user).await?;
+        budgets::delete_of(&mut tx, caller.user).await?;
         audit::note(&mut tx, Some(caller.user), caller.user, Action::AccountDeleted, "").await?;
         Ok(tx.commit().await?)
     }

@@ -1,5 +1,5 @@
-//! What users may use. Admins grant models, tool servers and rights to groups; then only the members of these groups may
-//! use them. What is granted to no group is open to all users. Admins may use everything.
+//! Permissions of users. Admins grant models, tool servers and rights to groups; then only the members of these groups may
+//! use them. Without grants, all users may. Admins may use everything.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,13 +13,11 @@ use tallybook_protocol::UserRole;
 
 use crate::{
     UserId,
-    store::{groups, users},
+    store::{
+        groups::{self, GroupId},
+        users,
+    },
 };
-
-/// Row ID of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
-#[sqlx(transparent)]
-pub struct GroupId(pub i64);
 
 /// Something that admins can grant to groups.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,11 @@ use tallybook_accounts::UserId;
 use tallybook_files::{FileRow, FilesError};
 use tallybook_protocol::{FileKind, FileStatus, MessageFile, MessagePart};
 
-use crate::{ServiceError, context::Context, models::{Model, PermittedModels}};
+use crate::{
+    ServiceError,
+    context::Context,
+    models::{Model, PermittedModels},
+};
 
 /// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user or is
 /// not ready, and if one is an image and the model reads none.

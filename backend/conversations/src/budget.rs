@@ -95,7 +95,7 @@ impl fmt::Display for BudgetUsedUp {
 impl std::error::Error for BudgetUsedUp {}
 
 impl Budget {
-    /// Returns `true` if the usage of a user counts who is in these groups.
+    /// Returns `true` if the budget applies to a user in these groups.
     pub(crate) fn applies_to(&self, user: UserId, groups: &[GroupId]) -> bool {
         match self.owner {
             BudgetOwner::All => true,

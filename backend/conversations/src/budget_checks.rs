@@ -31,14 +31,20 @@ fn period_of(period: BudgetPeriod, time: DateTime<Utc>) -> (DateTime<Utc>, DateT
     (midnight(first), midnight(next.unwrap_or(first)))
 }
 
-/// Returns `true` if a budget may apply to this user. Whether one of a group does, only the database knows.
+/// Returns `true` if a budget may apply to this user. A budget of a group always may, because its members are not known here.
 pub(crate) fn may_have_any(settings: &ChangeableSettings, user: UserId) -> bool {
     let may_apply = |owner| !matches!(owner, BudgetOwner::User(other) if other != user);
     settings.budgets.iter().any(|budget| may_apply(budget.owner))
 }
 
-fn has_of_group(settings: &ChangeableSettings) -> bool {
-    settings.budgets.iter().any(|budget| matches!(budget.owner, BudgetOwner::Group(_)))
+/// Returns the groups of a user with their names. Returns none if no group has a budget.
+pub(crate) async fn find_groups(context: &Context, user: UserId) -> sqlx::Result<Vec<(GroupId, String)>> {
+    let is_of_group = |budget: &Budget| matches!(budget.owner, BudgetOwner::Group(_));
+    if context.changeable().budgets.iter().any(is_of_group) {
+        budgets::read_groups(&context.db, user).await
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 /// Blocks other transactions that check the same budget of several users, until this transaction ends. As for the user's
@@ -46,10 +52,15 @@ fn has_of_group(settings: &ChangeableSettings) -> bool {
 pub(crate) async fn lock_shared(
     settings: &ChangeableSettings,
     tx: &mut Transaction,
-    user: UserId,
+    groups: &[GroupId],
 ) -> sqlx::Result<()> {
-    let is_shared = settings.budgets.iter().any(|budget| !matches!(budget.owner, BudgetOwner::User(_)));
-    if is_shared { budgets::lock(tx, user).await } else { Ok(()) }
+    let principal = |budget: &Budget| match budget.owner {
+        BudgetOwner::All => Some("all".to_owned()),
+        BudgetOwner::Group(group) if groups.contains(&group) => Some(format!("group:{}", group.0)),
+        BudgetOwner::Group(_) | BudgetOwner::User(_) => None,
+    };
+    let principals: Vec<String> = settings.budgets.iter().filter_map(principal).collect();
+    if principals.is_empty() { Ok(()) } else { budgets::lock(tx, &principals).await }
 }
 
 /// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of the
@@ -58,12 +69,11 @@ pub(crate) async fn check(
     context: &Context,
     settings: &ChangeableSettings,
     tx: &mut Transaction,
-    user: UserId,
+    (user, groups): (UserId, &[GroupId]),
     turn: Option<MessageId>,
 ) -> Result<(), ServiceError> {
     let (time, longest_turn) = (now(), context.agent.limits().turn_time);
-    let groups = if has_of_group(settings) { budgets::list_groups(tx, user).await? } else { Vec::new() };
-    for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
+    for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, groups)) {
         let (since, resets_at) = period_of(budget.period, time);
         let spent = budgets::sum_used(tx, budget.owner, since, longest_turn).await?;
         let reserved = model_requests::sum_reserved(tx, budget.owner, turn, time).await?;
@@ -75,15 +85,8 @@ pub(crate) async fn check(
             let Some(limit) = limit else { continue };
             if spent.saturating_add(reserved) >= limit {
                 let Budget { owner, period, .. } = *budget;
-                let used_up = BudgetUsedUp {
-                    owner,
-                    period,
-                    is_cost,
-                    used: spent,
-                    limit,
-                    resets_at,
-                    is_reserved: spent < limit,
-                };
+                let used_up =
+                    BudgetUsedUp { owner, period, is_cost, used: spent, limit, resets_at, is_reserved: spent < limit };
                 return Err(ServiceError::LimitReached(used_up.into()));
             }
         }
@@ -97,7 +100,7 @@ impl ConversationService {
         let (time, mut found) = (now(), Vec::new());
         let longest_turn = self.context.agent.limits().turn_time;
         let (settings, db) = (self.context.changeable(), &self.context.db);
-        let named = if has_of_group(&settings) { budgets::read_groups(db, user).await? } else { Vec::new() };
+        let named = find_groups(&self.context, user).await?;
         let groups: Vec<GroupId> = named.iter().map(|(id, _)| *id).collect();
         for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
             let (since, resets_at) = period_of(budget.period, time);

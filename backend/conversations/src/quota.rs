@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use tallybook_accounts::{UserId, lock_user};
+use tallybook_accounts::{GroupId, UserId, lock_user};
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
 use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
@@ -32,6 +32,12 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
 }
 
+/// Returns the groups whose budgets may apply to a user. Read them before the transaction begins, which must not wait for
+/// another connection.
+pub(crate) async fn find_groups(context: &Context, user: UserId) -> sqlx::Result<Vec<GroupId>> {
+    Ok(budget_checks::find_groups(context, user).await?.into_iter().map(|(id, _)| id).collect())
+}
+
 /// Blocks other turns of this user, and turns that count toward the same budget, until the transaction that begins this
 /// turn ends. This must be the first statement of the transaction: the counts after it must include what was committed
 /// before. Returns the settings to check the turn against, because others may apply in a moment.
@@ -39,9 +45,10 @@ pub(crate) async fn lock_limited_user(
     context: &Context,
     tx: &mut Transaction,
     user: UserId,
+    groups: &[GroupId],
 ) -> sqlx::Result<Arc<ChangeableSettings>> {
     let settings = context.changeable();
-    budget_checks::lock_shared(&settings, tx, user).await?;
+    budget_checks::lock_shared(&settings, tx, groups).await?;
     if is_limited(&settings, user) {
         lock_user(tx, user).await?;
     }
@@ -57,6 +64,8 @@ fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct NewTurn<'a> {
     pub(crate) user: UserId,
+    /// The user's groups, as [`find_groups`] returned them.
+    pub(crate) groups: &'a [GroupId],
     pub(crate) message: MessageId,
     pub(crate) model: &'a Model,
     /// The question's parts; `None` if the turn resumes.
@@ -71,7 +80,7 @@ pub(crate) async fn admit_turn(
     tx: &mut Transaction,
     turn: NewTurn<'_>,
 ) -> Result<(), ServiceError> {
-    let NewTurn { user, message, model, parts } = turn;
+    let NewTurn { user, groups, message, model, parts } = turn;
     if !is_limited(settings, user) {
         return Ok(());
     }
@@ -79,7 +88,7 @@ pub(crate) async fn admit_turn(
     if let Some(reached) = find_reached(context, limits, tx, user, Some(message), Weight::Message, time).await? {
         return Err(reached.into());
     }
-    budget_checks::check(context, settings, tx, user, Some(message)).await?;
+    budget_checks::check(context, settings, tx, (user, groups), Some(message)).await?;
     if !admits_steps(settings, user) {
         return Ok(());
     }
@@ -166,15 +175,16 @@ pub(crate) async fn admit_request(context: &Context, request: Request) -> Result
 
 async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
     let Request { user, weight, tokens, prices } = request;
+    let groups = &find_groups(context, user).await?;
     let mut tx = context.db.begin().await?;
-    let settings = lock_limited_user(context, &mut tx, user).await?;
+    let settings = lock_limited_user(context, &mut tx, user, groups).await?;
     // The request does not count as a turn.
     let limits = UserLimits { turns: 0, ..settings.user_limits };
     let time = now();
     if let Some(reached) = find_reached(context, limits, &mut tx, user, None, weight, time).await? {
         return Err(reached.into());
     }
-    budget_checks::check(context, &settings, &mut tx, user, None).await?;
+    budget_checks::check(context, &settings, &mut tx, (user, groups), None).await?;
     let new = reservation(context, user, None, weight.quarters(), Reserve::of(tokens, prices), time);
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;

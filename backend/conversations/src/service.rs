@@ -12,6 +12,7 @@ use crate::{
     ServiceError,
     context::Context,
     models::{Catalog, PermittedModels},
+    store::budgets,
     work_counts::{TurnCounts, WorkCounts},
 };
 
@@ -53,6 +54,12 @@ impl ConversationService {
     /// Returns a user's permissions.
     pub async fn permissions_of(&self, user: UserId) -> Result<UserPermissions, ServiceError> {
         Ok(self.context.settings.permissions.of(user).await?)
+    }
+
+    /// Lists the names of a user's groups.
+    pub async fn list_groups_of(&self, user: UserId) -> Result<Vec<String>, ServiceError> {
+        let groups = budgets::read_groups(&self.context.db, user).await?;
+        Ok(groups.into_iter().map(|(_, name)| name).collect())
     }
 
     /// Returns the numbers of turns that this process has started and ended.

@@ -23,7 +23,7 @@ pub struct ConversationSettings {
     pub journal_retention: Option<Duration>,
     /// The settings that can change while the server runs.
     pub changeable: CurrentSettings,
-    /// What users may use.
+    /// The permissions of users.
     pub permissions: Permissions,
 }
 

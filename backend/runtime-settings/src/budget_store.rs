@@ -27,6 +27,18 @@ pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<Budget>> {
     Ok(rows.into_iter().map(budget).collect())
 }
 
+const VERSION: &str = "SELECT COALESCE(MAX(id), 0) FROM budgets";
+
+/// Returns the version of the budgets: the highest ID, which a replacement increases. It is 0 without budgets.
+pub(crate) async fn version(db: &Database) -> sqlx::Result<i64> {
+    db.reader().query(select!(VERSION)).fetch_value().await
+}
+
+/// Returns the version of the budgets, within a transaction.
+pub(crate) async fn version_in(tx: &mut Transaction) -> sqlx::Result<i64> {
+    tx.query(VERSION).fetch_value().await
+}
+
 /// Deletes all budgets.
 pub(crate) async fn delete_all(tx: &mut Transaction) -> sqlx::Result<()> {
     tx.query("DELETE FROM budgets").execute().await.map(|_| ())

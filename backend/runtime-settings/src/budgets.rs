@@ -5,32 +5,40 @@ use std::collections::HashSet;
 use tallybook_accounts::{AuditAction, UserId, note_audit};
 use tallybook_conversations::BudgetOwner;
 use tallybook_database::with_retries;
-use tallybook_protocol::Budget;
+use tallybook_protocol::{Budget, first_chars};
 
-use crate::{
-    budget_store,
-    effective::owner_of,
-    error::SettingsError,
-    group_store,
-    service::RuntimeSettings,
-    store,
-};
+use crate::{budget_store, effective::owner_of, error::SettingsError, group_store, service::RuntimeSettings, store};
+
+/// Maximum length of a principal in an error message, in characters.
+const MAX_SHOWN_CHARS: usize = 100;
 
 /// Maximum number of budgets.
 const MAX_BUDGETS: usize = 1000;
 
 impl RuntimeSettings {
-    /// Lists the budgets.
-    pub async fn list_budgets(&self) -> Result<Vec<Budget>, SettingsError> {
-        Ok(budget_store::list(&self.context.db).await?)
+    /// Lists the budgets, and returns their version.
+    pub async fn list_budgets(&self) -> Result<(Vec<Budget>, i64), SettingsError> {
+        // The version first: if the budgets are replaced in between, a change that is based on these is refused.
+        let version = budget_store::version(&self.context.db).await?;
+        Ok((budget_store::list(&self.context.db).await?, version))
     }
 
-    /// Replaces all budgets, and returns the new ones. They apply to turns that begin from now on.
-    pub async fn replace_budgets(&self, actor: UserId, budgets: Vec<Budget>) -> Result<Vec<Budget>, SettingsError> {
+    /// Replaces all budgets, and returns the new ones with their version. They apply to turns that begin from now on. If
+    /// `version` is given and the budgets have another version, nothing is changed.
+    pub async fn replace_budgets(
+        &self,
+        actor: UserId,
+        budgets: Vec<Budget>,
+        version: Option<i64>,
+    ) -> Result<(Vec<Budget>, i64), SettingsError> {
         check(&budgets).map_err(SettingsError::InvalidBudget)?;
         with_retries(|| async {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
+            let current = budget_store::version_in(&mut tx).await?;
+            if version.is_some_and(|version| version != current) {
+                return Err(SettingsError::SettingsChanged);
+            }
             budget_store::delete_all(&mut tx).await?;
             for budget in &budgets {
                 let missing = match owner_of(&budget.principal) {
@@ -63,7 +71,8 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
         if owner_of(principal).is_none() {
             return Err(format!(
-                "The principal {principal:?} is not valid. It must be all, or user: or group: and an ID."
+                "The principal {:?} is not valid. It must be all, or user: or group: and an ID.",
+                first_chars(principal, MAX_SHOWN_CHARS)
             ));
         }
         if !seen.insert((principal, period.as_str())) {
@@ -84,10 +93,13 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
 
 /// Describes the budgets for the audit log, which shortens the text.
 fn summary(budgets: &[Budget]) -> String {
-    let amount = |unit: &str, amount: Option<i64>| amount.map(|amount| format!(" {amount} {unit}")).unwrap_or_default();
-    let one = |Budget { principal, period, tokens, cost_nanos, .. }: &Budget| {
-        format!("{principal} {}:{}{}", period.as_str(), amount("tokens", *tokens), amount("nanos", *cost_nanos))
-    };
-    let all = budgets.iter().map(one).collect::<Vec<_>>().join("; ");
+    let all = budgets.iter().map(describe).collect::<Vec<_>>().join("; ");
     if all.is_empty() { "none".to_owned() } else { all }
+}
+
+/// Describes a budget in a few words.
+pub(crate) fn describe(budget: &Budget) -> String {
+    let Budget { principal, period, tokens, cost_nanos, .. } = budget;
+    let amount = |unit: &str, amount: Option<i64>| amount.map(|amount| format!(" {amount} {unit}")).unwrap_or_default();
+    format!("{principal} {}:{}{}", period.as_str(), amount("tokens", *tokens), amount("nanos", *cost_nanos))
 }

@@ -42,7 +42,7 @@ pub enum SettingsError {
     #[error("A group of this name exists already. Choose another name, or change the existing group.")]
     GroupNameTaken,
     /// The identity provider sets the members of the group.
-    #[error("The identity provider sets the members of this group at each sign-in. Change them there.")]
+    #[error("The identity provider adds the members of this group at each sign-in. Here you can only remove them.")]
     MembersFromProvider,
     /// The group was changed after the caller read it.
     #[error("Another admin has changed this group in the meantime. Reload it, then repeat your change.")]

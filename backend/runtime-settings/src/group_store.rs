@@ -20,7 +20,8 @@ pub(crate) const MAX_MEMBERS: u32 = 10_000;
 const USERS_AT_ONCE: usize = 500;
 
 const LIST: &str = "SELECT id, name, origin, version, created_at, \
-     (SELECT COUNT(*) FROM group_members WHERE group_id = user_groups.id) AS members FROM user_groups";
+     (SELECT COUNT(*) FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = user_groups.id \
+     AND u.deleted_at IS NULL) AS members FROM user_groups";
 
 #[derive(sqlx::FromRow)]
 struct GroupRow {
@@ -73,7 +74,8 @@ pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<Group>> {
 }
 
 async fn list_grants(db: &Database) -> sqlx::Result<Vec<(GroupId, String)>> {
-    let grants = db.reader().query(select!("SELECT group_id, permission FROM grants ORDER BY permission, group_id LIMIT ?"));
+    let grants =
+        db.reader().query(select!("SELECT group_id, permission FROM grants ORDER BY permission, group_id LIMIT ?"));
     grants.bind(MAX_GRANTS).fetch_all().await
 }
 
@@ -138,13 +140,14 @@ pub(crate) async fn set_grants(tx: &mut Transaction, id: GroupId, grants: &[Stri
     Ok(())
 }
 
-/// Lists the members of a group by name.
+/// Lists the members of a group by name. Users who deleted their accounts stay members, so that their usage counts, but are
+/// left out.
 pub(crate) async fn list_members(db: &Database, id: GroupId) -> sqlx::Result<Vec<GroupMember>> {
     let rows: Vec<(i64, String)> = db
         .reader()
         .query(select!(
             "SELECT u.id, u.name FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = ? \
-             ORDER BY u.name, u.id LIMIT ?"
+             AND u.deleted_at IS NULL ORDER BY u.name, u.id LIMIT ?"
         ))
         .bind(id)
         .bind(MAX_MEMBERS)
@@ -153,7 +156,7 @@ pub(crate) async fn list_members(db: &Database, id: GroupId) -> sqlx::Result<Vec
     Ok(rows.into_iter().map(|(id, name)| GroupMember { id, name }).collect())
 }
 
-/// Returns those of these users that exist and were not deleted.
+/// Returns those of the users who have an account.
 pub(crate) async fn find_users(tx: &mut Transaction, users: &[UserId]) -> sqlx::Result<Vec<UserId>> {
     let mut found = Vec::new();
     for users in users.chunks(USERS_AT_ONCE) {
@@ -164,7 +167,7 @@ pub(crate) async fn find_users(tx: &mut Transaction, users: &[UserId]) -> sqlx::
     Ok(found)
 }
 
-/// Returns those of these users that exist and were not deleted, by name.
+/// Returns those of the users who have an account, by name.
 pub(crate) async fn find_users_named(db: &Database, names: &BTreeSet<String>) -> sqlx::Result<HashMap<String, UserId>> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut found = HashMap::new();
@@ -176,7 +179,7 @@ pub(crate) async fn find_users_named(db: &Database, names: &BTreeSet<String>) ->
     Ok(found)
 }
 
-/// Returns the names of those of these users that exist.
+/// Returns the names of users by ID.
 pub(crate) async fn find_user_names(db: &Database, ids: &[i64]) -> sqlx::Result<HashMap<i64, String>> {
     let mut found = HashMap::new();
     for ids in ids.chunks(USERS_AT_ONCE) {
@@ -187,15 +190,35 @@ pub(crate) async fn find_user_names(db: &Database, ids: &[i64]) -> sqlx::Result<
     Ok(found)
 }
 
-/// Replaces the members of a group.
-pub(crate) async fn set_members(tx: &mut Transaction, id: GroupId, users: &[UserId]) -> sqlx::Result<()> {
-    tx.query("DELETE FROM group_members WHERE group_id = ?").bind(id).execute().await?;
+/// Returns the members of a group who have an account.
+pub(crate) async fn list_member_ids(tx: &mut Transaction, id: GroupId) -> sqlx::Result<BTreeSet<UserId>> {
+    let members = tx
+        .query(
+            "SELECT m.user_id FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = ? \
+             AND u.deleted_at IS NULL",
+        )
+        .bind(id);
+    Ok(members.fetch_values::<UserId>().await?.into_iter().collect())
+}
+
+/// Adds members to a group.
+pub(crate) async fn add_members(tx: &mut Transaction, id: GroupId, users: &[UserId]) -> sqlx::Result<()> {
     for users in users.chunks(USERS_AT_ONCE) {
         let mut insert = tx.query("INSERT INTO group_members (group_id, user_id) VALUES ");
         insert.push_rows(users, |row, user| {
             row.push(id).push(*user);
         });
         insert.execute().await?;
+    }
+    Ok(())
+}
+
+/// Removes members from a group.
+pub(crate) async fn remove_members(tx: &mut Transaction, id: GroupId, users: &[UserId]) -> sqlx::Result<()> {
+    for users in users.chunks(USERS_AT_ONCE) {
+        let mut delete = tx.query("DELETE FROM group_members WHERE group_id = ?").bind(id);
+        delete.push(" AND user_id IN (").push_list(users).push(")");
+        delete.execute().await?;
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Lists, creates, changes and deletes groups, their members and their grants.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit};
 use tallybook_database::{Transaction, with_retries};
-use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup};
+use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup, first_chars};
 
 use crate::{
     budget_store,
@@ -16,6 +16,9 @@ use crate::{
 
 /// Maximum length of the name of a group, in characters.
 const MAX_NAME_CHARS: usize = 200;
+
+/// Maximum length of a text of the request in an error message, in characters.
+const MAX_SHOWN_CHARS: usize = 100;
 
 /// Maximum number of grants of a group.
 const MAX_GRANTS: usize = 100;
@@ -37,6 +40,7 @@ impl RuntimeSettings {
         let name = check_name(&new.name)?;
         let grants = check_grants(&new.grants)?;
         self.refresh().await?;
+        let tool_servers = self.tool_server_names().await;
         let id = with_retries(|| async {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
@@ -46,11 +50,16 @@ impl RuntimeSettings {
             if group_store::count(&mut tx).await? >= MAX_GROUPS.into() {
                 return Err(invalid(format!("There can be at most {MAX_GROUPS} groups. Delete one first.")));
             }
-            self.check_names(&grants, &[]).await?;
-            let id = group_store::create(&mut tx, name, new.origin).await?;
+            self.check_exist(&grants, &[], &tool_servers)?;
+            let created = group_store::create(&mut tx, name, new.origin).await;
+            // A user of the group has just signed in through the identity provider.
+            let taken = |error: sqlx::Error| match error.as_database_error() {
+                Some(cause) if cause.is_unique_violation() => SettingsError::GroupNameTaken,
+                _ => error.into(),
+            };
+            let id = created.map_err(taken)?;
             group_store::set_grants(&mut tx, id, &grants).await?;
-            let subject = described(name, &grants);
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &subject).await?;
+            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &described(name, &grants)).await?;
             tx.commit().await?;
             Ok(id)
         })
@@ -59,23 +68,29 @@ impl RuntimeSettings {
         self.find_group(id).await
     }
 
-    /// Changes the name or the grants of a group. If `version` is given and the group has another version, nothing is
-    /// changed. Turns that run continue with the permissions that they began with.
+    /// Changes a group and its members. Absent values stay as they are. If `version` is given and the group has another
+    /// version, nothing is changed. Turns that run keep their model.
     pub async fn update_group(
         &self,
         actor: UserId,
         id: GroupId,
-        update: UpdateGroup,
+        UpdateGroup { name, grants }: UpdateGroup,
+        members: Option<Vec<i64>>,
         version: Option<i64>,
     ) -> Result<Group, SettingsError> {
-        let new_name = update.name.as_deref().map(check_name).transpose()?;
-        let new_grants = update.grants.as_deref().map(check_grants).transpose()?;
+        let name = name.as_deref().map(check_name).transpose()?;
+        let grants = grants.as_deref().map(check_grants).transpose()?;
+        let members: Option<BTreeSet<UserId>> = members.map(|ids| ids.into_iter().map(UserId).collect());
+        if members.as_ref().is_some_and(|members| members.len() > MAX_MEMBERS as usize) {
+            return Err(too_many_members());
+        }
         self.refresh().await?;
+        let tool_servers = self.tool_server_names().await;
         with_retries(|| async {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
-            let name = new_name.unwrap_or(&group.name);
+            let name = name.unwrap_or(&group.name);
             if name != group.name {
                 if group.origin() == GroupOrigin::Oidc {
                     return Err(invalid("The identity provider sets the name of this group.".to_owned()));
@@ -86,13 +101,18 @@ impl RuntimeSettings {
             }
             group_store::update(&mut tx, id, name).await?;
             let before = group_store::list_grants_of(&mut tx, id).await?;
-            let grants = new_grants.as_ref().unwrap_or(&before);
+            let grants = grants.as_ref().unwrap_or(&before);
             if *grants != before {
-                self.check_names(grants, &before).await?;
+                self.check_exist(grants, &before, &tool_servers)?;
                 group_store::set_grants(&mut tx, id, grants).await?;
             }
-            let subject = described(name, grants);
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupChanged, &subject).await?;
+            if *grants != before || name != group.name {
+                let subject = format!("{} -> {}", described(&group.name, &before), described(name, grants));
+                note_audit(&mut tx, Some(actor), actor, AuditAction::GroupChanged, &subject).await?;
+            }
+            if let Some(members) = &members {
+                replace_members(&mut tx, actor, (id, name, group.origin()), members).await?;
+            }
             Ok(tx.commit().await?)
         })
         .await?;
@@ -106,8 +126,9 @@ impl RuntimeSettings {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
-            group_store::delete(&mut tx, id).await?;
+            // In the order of the locks of a turn that begins.
             budget_store::delete_of_group(&mut tx, id).await?;
+            group_store::delete(&mut tx, id).await?;
             note_audit(&mut tx, Some(actor), actor, AuditAction::GroupDeleted, &group.name).await?;
             Ok::<_, SettingsError>(tx.commit().await?)
         })
@@ -121,48 +142,17 @@ impl RuntimeSettings {
         Ok(GroupMembers { items: group_store::list_members(&self.context.db, id).await? })
     }
 
-    /// Replaces the members of a group. If `version` is given and the group has another version, nothing is changed.
-    pub async fn set_group_members(
-        &self,
-        actor: UserId,
-        id: GroupId,
-        users: Vec<i64>,
-        version: Option<i64>,
-    ) -> Result<GroupMembers, SettingsError> {
-        let users: BTreeSet<i64> = users.into_iter().collect();
-        let users: Vec<UserId> = users.into_iter().map(UserId).collect();
-        if users.len() > MAX_MEMBERS as usize {
-            return Err(invalid(format!("A group can have at most {MAX_MEMBERS} members.")));
-        }
-        with_retries(|| async {
-            let mut tx = self.context.db.begin().await?;
-            store::next_version(&mut tx).await?;
-            let group = find(&mut tx, id, version).await?;
-            if group.origin() == GroupOrigin::Oidc {
-                return Err(SettingsError::MembersFromProvider);
-            }
-            let known: HashSet<UserId> = group_store::find_users(&mut tx, &users).await?.into_iter().collect();
-            if let Some(UserId(unknown)) = users.iter().find(|user| !known.contains(user)) {
-                return Err(invalid(format!("No user has the ID {unknown}.")));
-            }
-            group_store::set_members(&mut tx, id, &users).await?;
-            group_store::update(&mut tx, id, &group.name).await?;
-            let subject = format!("{}: {} members", group.name, users.len());
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupMembersChanged, &subject).await?;
-            Ok(tx.commit().await?)
-        })
-        .await?;
-        self.list_group_members(id).await
-    }
-
-    /// Returns the users with these names, in the order of the names. Fails if one does not exist.
+    /// Returns the users with these names, in the order of the names. Fails if a name is unknown.
     pub async fn find_users_named(&self, names: &BTreeSet<String>) -> Result<Vec<UserId>, SettingsError> {
         if names.len() > MAX_MEMBERS as usize {
-            return Err(invalid(format!("A group can have at most {MAX_MEMBERS} members.")));
+            return Err(too_many_members());
         }
         let users = group_store::find_users_named(&self.context.db, names).await?;
         let find = |name: &String| {
-            users.get(name).copied().ok_or_else(|| invalid(format!("There is no user with the name {name:?}.")))
+            users
+                .get(name)
+                .copied()
+                .ok_or_else(|| invalid(format!("There is no user with the name {:?}.", shown(name))))
         };
         names.iter().map(find).collect()
     }
@@ -173,20 +163,18 @@ impl RuntimeSettings {
     }
 
     /// Checks that new grants name models and tool servers that exist. Those in `before` may name removed ones.
-    async fn check_names(&self, grants: &[String], before: &[String]) -> Result<(), SettingsError> {
-        let context = &*self.context;
+    fn check_exist(&self, grants: &[String], before: &[String], tool_servers: &[String]) -> Result<(), SettingsError> {
+        let models = &self.context.models;
         for grant in grants.iter().filter(|grant| !before.contains(grant)) {
             match Permission::parse(grant) {
-                Some(Permission::Model(name)) if context.models.find(&name).is_none() => {
-                    let names = context.models.names();
+                Some(Permission::Model(name)) if models.find(&name).is_none() => {
+                    let (name, names) = (shown(&name), models.names());
                     return Err(invalid(format!("There is no model {name:?}. The models are: {names}.")));
                 }
-                Some(Permission::ToolServer(name)) => {
-                    let names = self.tool_server_names().await;
-                    if !names.contains(&name) {
-                        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                        return Err(invalid(format!("There is no tool server {name:?}. The tool servers are: {names}.")));
-                    }
+                Some(Permission::ToolServer(name)) if !tool_servers.contains(&name) => {
+                    let names = if tool_servers.is_empty() { "none".to_owned() } else { tool_servers.join(", ") };
+                    let name = shown(&name);
+                    return Err(invalid(format!("There is no tool server {name:?}. The tool servers are: {names}.")));
                 }
                 _ => {}
             }
@@ -211,6 +199,44 @@ async fn find(tx: &mut Transaction, id: GroupId, version: Option<i64>) -> Result
     if is_expected { Ok(group) } else { Err(SettingsError::GroupChanged) }
 }
 
+/// Replaces the members of a group, and records each change. The identity provider adds the members of its groups, so
+/// admins can only remove them.
+async fn replace_members(
+    tx: &mut Transaction,
+    actor: UserId,
+    (id, name, origin): (GroupId, &str, GroupOrigin),
+    members: &BTreeSet<UserId>,
+) -> Result<(), SettingsError> {
+    let before = group_store::list_member_ids(tx, id).await?;
+    let added: Vec<UserId> = members.difference(&before).copied().collect();
+    let removed: Vec<UserId> = before.difference(members).copied().collect();
+    if origin == GroupOrigin::Oidc && !added.is_empty() {
+        return Err(SettingsError::MembersFromProvider);
+    }
+    let known = group_store::find_users(tx, &added).await?;
+    if let Some(UserId(unknown)) = added.iter().find(|user| !known.contains(user)) {
+        return Err(invalid(format!("There is no user with the ID {unknown}.")));
+    }
+    group_store::remove_members(tx, id, &removed).await?;
+    group_store::add_members(tx, id, &added).await?;
+    for user in removed {
+        note_audit(tx, Some(actor), user, AuditAction::GroupLeft, name).await?;
+    }
+    for user in added {
+        note_audit(tx, Some(actor), user, AuditAction::GroupJoined, name).await?;
+    }
+    Ok(())
+}
+
+/// Returns the beginning of a text that a client sent, for an error message.
+fn shown(text: &str) -> &str {
+    first_chars(text, MAX_SHOWN_CHARS)
+}
+
+fn too_many_members() -> SettingsError {
+    invalid(format!("A group can have at most {MAX_MEMBERS} members."))
+}
+
 fn check_name(name: &str) -> Result<&str, SettingsError> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
@@ -226,7 +252,8 @@ fn check_grants(grants: &[String]) -> Result<Vec<String>, SettingsError> {
     }
     if let Some(unknown) = grants.iter().find(|grant| Permission::parse(grant).is_none()) {
         return Err(invalid(format!(
-            "The grant {unknown:?} is not valid. A grant is model:NAME, tool_server:NAME, make_keys, upload or share."
+            "The grant {:?} is not valid. A grant is model:NAME, tool_server:NAME, make_keys, upload or share.",
+            shown(unknown)
         )));
     }
     let grants: BTreeSet<String> = grants.iter().cloned().collect();

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use tallybook_conversations::models::Catalog;
 use tallybook_database::Database;
-use tallybook_protocol::CurrentServerSettings;
+use tallybook_protocol::{CurrentServerSettings, Group};
 
 use crate::{
-    configured::Configured, error::SettingsError, kind::EntryKind, seal::Sealer, server_settings::read_settings, store,
+    budget_store, budgets::describe, configured::Configured, error::SettingsError, group_store, kind::EntryKind,
+    seal::Sealer, server_settings::read_settings, store,
 };
 
-/// Describes the models, tool servers and settings that servers of this database use beside the configured ones, one line
+/// Describes the models, tool servers, groups, budgets and settings that servers of this database use beside the configured ones, one line
 /// each. `models` are the configured models.
 pub async fn summarize(
     db: &Database,
@@ -31,6 +32,14 @@ pub async fn summarize(
         let problem = problem.map(|problem| format!(" It is not used: {problem}")).unwrap_or_default();
         // Writing to a string does not fail.
         let _ = writeln!(lines, "    The {kind} {name:?} was added in the page.{problem}");
+    }
+    for Group { name, origin, members, grants, .. } in group_store::list(db).await? {
+        let (origin, grants) =
+            (origin.as_str(), if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") });
+        let _ = writeln!(lines, "    The group {name:?} ({origin}, members: {members}) is granted {grants}.");
+    }
+    for budget in budget_store::list(db).await? {
+        let _ = writeln!(lines, "    budget {}", describe(&budget));
     }
     let CurrentServerSettings { settings, changed, set_in_file, mut problems, .. } =
         read_settings(db, configured, models).await?;

@@ -4,7 +4,15 @@
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
 /// The rules: the text that follows the number of violations, and the statement that counts them.
-const RULES: [(&str, Select); 12] = [
+const RULES: [(&str, Select); 13] = [
+    (
+        "budgets belong to a user or a group that does not exist",
+        select!(
+            "SELECT COUNT(*) FROM budgets WHERE principal <> 'all' \
+             AND principal NOT IN (SELECT 'user:' || id FROM users) \
+             AND principal NOT IN (SELECT 'group:' || id FROM user_groups)"
+        ),
+    ),
     (
         "conversations have an active message of another conversation, or one that has ended",
         select!(

@@ -87,8 +87,8 @@ impl ToolRegistry {
     /// Returns a copy without the tools of these names. A call of one of them fails with `tool_disabled`.
     #[must_use]
     pub fn without(&self, names: BTreeSet<String>) -> Self {
-        let is_on = |tool: &ToolSpec| !names.contains(&tool.name);
-        Self { turned_off: names.clone(), ..self.only(is_on) }
+        let without = self.only(|tool| !names.contains(&tool.name));
+        Self { turned_off: names, ..without }
     }
 
     /// Returns a copy with only the tools for which `is_kept` returns `true`. A call of another one fails with

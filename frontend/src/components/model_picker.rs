@@ -29,18 +29,31 @@ pub(crate) fn ModelPicker(
     session: RwSignal<Option<Session>>,
 ) -> impl IntoView {
     let text = use_language();
-    if !models.is_choice() {
-        return models.all().into_iter().next().map(|model| {
-            let details = text.model_details(&model);
-            view! {
-                <p class="header-model" data-testid="model" title=details>
-                    <span class="visually-hidden">{text.model_label()}</span>
-                    <span class="header-model-name">{model.name}</span>
-                </p>
-            }
-            .into_any()
-        });
-    }
+    // If the user may no longer use the conversation's model, the list also shows if it has only one entry.
+    let is_gone = move || {
+        let is_there = |name: String| models.all().iter().any(|model| model.name == name);
+        models.chosen(current.get()).is_some_and(|name| !is_there(name))
+    };
+    let is_list = memo(move |_| models.is_choice() || is_gone());
+    move || if is_list.get() { list(models, current, session, text) } else { only_model(models, text) }
+}
+
+/// Shows the name of the only model.
+fn only_model(models: Models, text: Language) -> AnyView {
+    let show = |model: CatalogModel| {
+        let details = text.model_details(&model);
+        view! {
+            <p class="header-model" data-testid="model" title=details>
+                <span class="visually-hidden">{text.model_label()}</span>
+                <span class="header-model-name">{model.name}</span>
+            </p>
+        }
+    };
+    models.all().into_iter().next().map(show).into_any()
+}
+
+/// Shows the list of models.
+fn list(models: Models, current: Signal<Option<Uuid>>, session: RwSignal<Option<Session>>, text: Language) -> AnyView {
     let default_name = models.default_name();
     let chosen = memo(move |_| models.chosen(current.get()).unwrap_or_else(|| default_name.clone()));
     let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
@@ -85,17 +98,15 @@ pub(crate) fn ModelPicker(
         is_disabled: false.into(),
         choose: Callback::new(choose),
     };
-    Some(
-        view! {
-            <div class="model-picker">
-                {list.view()}
-                {move || models.notice.get().map(|notice| view! {
-                    <p class="failure" role="alert" data-testid="model-notice">{notice}</p>
-                })}
-            </div>
-        }
-        .into_any(),
-    )
+    view! {
+        <div class="model-picker">
+            {list.view()}
+            {move || models.notice.get().map(|notice| view! {
+                <p class="failure" role="alert" data-testid="model-notice">{notice}</p>
+            })}
+        </div>
+    }
+    .into_any()
 }
 
 /// Returns a model as a choice, with its provider and how it receives tools.

@@ -15,7 +15,7 @@ pub(crate) struct Claims {
     /// User name at the provider (`preferred_username`), which proves nothing.
     pub(crate) username: Option<String>,
     pub(crate) email: Option<String>,
-    /// Names of the user's groups; `None` if the provider sends no such claim.
+    /// Names of the user's groups; `None` if they are not known.
     pub(crate) groups: Option<Vec<String>>,
     /// `email_verified`; `None` if the provider sends no such claim.
     is_verified: Option<bool>,
@@ -46,6 +46,11 @@ impl Claims {
         let is_verified = self.is_verified.or(other.is_verified.filter(|_| is_same));
         let (username, email) = (self.username.or(other.username), self.email.or(other.email));
         Self { username, email, groups: self.groups.or(other.groups), is_verified, ..self }
+    }
+
+    /// Returns the claims after the provider was asked for all of them: no claim of groups then means no groups.
+    pub(crate) fn with_known_groups(self) -> Self {
+        Self { groups: self.groups.or_else(|| Some(Vec::new())), ..self }
     }
 
     /// Returns the email address if the provider has verified it.

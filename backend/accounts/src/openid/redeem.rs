@@ -63,14 +63,14 @@ impl Issuer {
         if found.is_complete() {
             return Ok(found);
         }
-        let more = match access_token {
-            Some(token) => self.user_info(&connection, &token, &subject).await,
-            None => None,
-        };
-        Ok(match more {
-            Some(more) => found.or(more),
-            None => found,
-        })
+        let can_ask = connection.metadata.userinfo_endpoint().is_some();
+        match access_token.filter(|_| can_ask) {
+            Some(token) => Ok(match self.user_info(&connection, &token, &subject).await {
+                Some(more) => found.or(more).with_known_groups(),
+                None => found,
+            }),
+            None => Ok(found.with_known_groups()),
+        }
     }
 
     async fn exchange(
@@ -139,7 +139,7 @@ impl Issuer {
             // Claims of another user are ignored.
             Ok(claims) if subject(&claims).as_deref() == Some(expected) => {
                 Some(Claims::read(expected, &claims, self.settings.groups_claim.as_deref()))
-            },
+            }
             Ok(_) => {
                 tracing::warn!("the identity provider returned another user's information; it is ignored");
                 None

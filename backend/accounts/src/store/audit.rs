@@ -75,8 +75,10 @@ pub enum Action {
     GroupChanged,
     /// A group was deleted.
     GroupDeleted,
-    /// The members of a group were replaced.
-    GroupMembersChanged,
+    /// An admin added the user to a group.
+    GroupJoined,
+    /// An admin removed the user from a group.
+    GroupLeft,
     /// The identity provider set the user's groups.
     GroupsSynced,
     /// A model was added in the page.
@@ -125,7 +127,8 @@ impl Action {
             Self::GroupCreated => "group_created",
             Self::GroupChanged => "group_changed",
             Self::GroupDeleted => "group_deleted",
-            Self::GroupMembersChanged => "group_members_changed",
+            Self::GroupJoined => "group_joined",
+            Self::GroupLeft => "group_left",
             Self::GroupsSynced => "groups_synced",
             Self::ModelAdded => "model_added",
             Self::BudgetsChanged => "budgets_changed",

@@ -2,7 +2,7 @@
 
 use tallybook_database::{Database, Transaction, now, select};
 
-use super::super::UserId;
+use super::{super::UserId, budgets};
 
 /// Maximum number of API keys that one transaction deletes.
 const KEYS_AT_ONCE: u32 = 500;
@@ -26,7 +26,7 @@ pub(crate) async fn end(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> 
     ] {
         tx.query(delete).bind(user).execute().await?;
     }
-    Ok(())
+    budgets::delete_of(tx, user).await
 }
 
 /// Deletes some of a user's API keys. Returns their number; 0 means that none are left.

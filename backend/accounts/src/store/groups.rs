@@ -3,7 +3,12 @@
 
 use tallybook_database::{Database, Transaction, now, select};
 
-use crate::{UserId, permissions::GroupId};
+use crate::UserId;
+
+/// Row ID of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct GroupId(pub i64);
 
 /// A group of a user that the identity provider named.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -67,20 +72,4 @@ pub(crate) async fn remove(tx: &mut Transaction, group: GroupId, user: UserId) -
         .execute()
         .await
         .map(|_| ())
-}
-
-/// Removes a user from all groups.
-pub(crate) async fn remove_from_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    tx.query("DELETE FROM group_members WHERE user_id = ?").bind(user).execute().await.map(|_| ())
-}
-
-/// Removes a user from all groups that the identity provider named.
-pub(crate) async fn remove_from_provider(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    tx.query(
-        "DELETE FROM group_members WHERE user_id = ? AND group_id IN (SELECT id FROM user_groups WHERE origin = 'oidc')",
-    )
-    .bind(user)
-    .execute()
-    .await
-    .map(|_| ())
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod attempts;
 pub(crate) mod audit;
+pub(crate) mod budgets;
 pub(crate) mod erasure;
 pub(crate) mod groups;
 pub(crate) mod identities;

@@ -3,6 +3,7 @@
 
 mod catalog;
 mod fields;
+mod model;
 mod permitted;
 mod review;
 mod window;
@@ -13,8 +14,9 @@ use tallybook_demo_model::DemoModel;
 use tallybook_llm::{ApiKey, ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
-pub use catalog::{Catalog, CatalogError, Model};
+pub use catalog::{Catalog, CatalogError};
 pub use fields::{FieldError, check_name, read_fields, read_prices};
+pub use model::Model;
 pub use permitted::PermittedModels;
 pub use review::ReviewSettings;
 pub use window::Window;

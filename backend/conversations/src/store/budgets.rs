@@ -49,22 +49,12 @@ const OF_ALL: &str = "SELECT CAST(COALESCE(SUM(tokens), 0) AS SIGNED) AS tokens,
      (SELECT input_tokens + output_tokens AS tokens, cost_nanos AS cost FROM model_calls WHERE created_at >= ? \
      UNION ALL SELECT input_tokens + output_tokens, cost_nanos FROM plain_calls WHERE created_at >= ?) AS calls";
 
-/// Serializes transactions that check the same budget of several users: of all, or of a group of this user. In a database
-/// cluster, one of two that did so at the same time fails and is retried.
-pub(crate) async fn lock(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    tx.query(
-        "UPDATE budgets SET checks = checks + 1 WHERE principal = 'all' OR principal IN \
-         (SELECT 'group:' || group_id FROM group_members WHERE user_id = ?)",
-    )
-    .bind(user)
-    .execute()
-    .await
-    .map(|_| ())
-}
-
-/// Lists the groups of a user, within a transaction.
-pub(crate) async fn list_groups(tx: &mut Transaction, user: UserId) -> sqlx::Result<Vec<GroupId>> {
-    tx.query("SELECT group_id FROM group_members WHERE user_id = ? ORDER BY group_id").bind(user).fetch_values().await
+/// Serializes transactions that check the same budget of several users. In a database cluster, one of two that did so at
+/// the same time fails and is retried.
+pub(crate) async fn lock(tx: &mut Transaction, principals: &[String]) -> sqlx::Result<()> {
+    let mut query = tx.query("UPDATE budgets SET checks = checks + 1 WHERE principal IN (");
+    query.push_list(principals).push(")");
+    query.execute().await.map(|_| ())
 }
 
 /// Lists the groups of a user with their names.
@@ -107,7 +97,9 @@ pub(crate) async fn read_used(
         BudgetOwner::Group(GroupId(id)) => {
             bind(reader.query(select!(OF_GROUP)), id, since, longest_turn).fetch_one().await
         }
-        BudgetOwner::User(UserId(id)) => bind(reader.query(select!(OF_USER)), id, since, longest_turn).fetch_one().await,
+        BudgetOwner::User(UserId(id)) => {
+            bind(reader.query(select!(OF_USER)), id, since, longest_turn).fetch_one().await
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Reserved {
     pub cost_nanos: i64,
 }
 
-/// What is reserved by the users that a condition selects. A turn that no longer runs reserves nothing.
+/// Sums the reservations of the users that a condition selects. A turn that no longer runs reserves nothing.
 macro_rules! reserved_by {
     ($users:literal) => {
         concat!(

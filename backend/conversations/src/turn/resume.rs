@@ -134,14 +134,15 @@ async fn try_resume(
         model: Some(model.name().to_owned()),
     });
     let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
+    let groups = &quota::find_groups(context, user).await?;
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    let settings = quota::lock_limited_user(context, &mut tx, user).await?;
+    let settings = quota::lock_limited_user(context, &mut tx, user, groups).await?;
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
+    let admitted = quota::NewTurn { user, groups, message: message.id, model, parts: None };
     quota::admit_turn(context, &settings, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {

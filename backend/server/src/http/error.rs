@@ -308,7 +308,9 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         SettingsError::SetInFile(..) | SettingsError::SettingInFile(_) => {
             (StatusCode::CONFLICT, "set-in-file", "Set in the settings file")
         }
-        SettingsError::NameTaken(..) => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        SettingsError::NameTaken(..) | SettingsError::GroupNameTaken => {
+            (StatusCode::CONFLICT, "name-taken", "The name is taken")
+        }
         SettingsError::TooMany(..) => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         SettingsError::Invalid(EntryKind::Model, _) => {
             (StatusCode::UNPROCESSABLE_ENTITY, "invalid-model", "Invalid settings")
@@ -324,7 +326,6 @@ fn settings_kind(error: &SettingsError) -> (StatusCode, &'static str, &'static s
         }
         SettingsError::NoSuchGroup => (StatusCode::NOT_FOUND, "no-such-group", "No such group"),
         SettingsError::InvalidGroup(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-group", "The group is not valid"),
-        SettingsError::GroupNameTaken => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
         SettingsError::MembersFromProvider => {
             (StatusCode::CONFLICT, "members-from-provider", "The identity provider sets the members")
         }

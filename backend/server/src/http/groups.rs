@@ -100,7 +100,7 @@ pub(crate) async fn update(
 ) -> Result<HttpResponse, ApiError> {
     let version = expected_version(&request, SettingsError::GroupChanged)?;
     let work = move |settings: RuntimeSettings| async move {
-        settings.update_group(caller.user, GroupId(*id), body.0, version).await
+        settings.update_group(caller.user, GroupId(*id), body.0, None, version).await
     };
     let group = state.run_settings(work).await?;
     Ok(with_version(HttpResponse::Ok(), Some(group.version), &group))
@@ -124,9 +124,8 @@ pub(crate) async fn delete(
     id: web::Path<i64>,
 ) -> Result<HttpResponse, ApiError> {
     let version = expected_version(&request, SettingsError::GroupChanged)?;
-    let work = move |settings: RuntimeSettings| async move {
-        settings.delete_group(caller.user, GroupId(*id), version).await
-    };
+    let work =
+        move |settings: RuntimeSettings| async move { settings.delete_group(caller.user, GroupId(*id), version).await };
     state.run_settings(work).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -138,17 +137,16 @@ pub(crate) async fn delete(
     get, path = "/api/groups/{group_id}/members", operation_id = "list_group_members", tag = "People",
     security(("session" = [])), responses((status = 200, body = GroupMembers), Unknown),
 )]
-pub(crate) async fn list_members(
-    state: State,
-    _: Admin,
-    id: web::Path<i64>,
-) -> Result<web::Json<GroupMembers>, ApiError> {
-    Ok(web::Json(state.settings.list_group_members(GroupId(*id)).await?))
+pub(crate) async fn list_members(state: State, _: Admin, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    let group = state.settings.find_group(GroupId(*id)).await?;
+    let members = state.settings.list_group_members(GroupId(*id)).await?;
+    Ok(with_version(HttpResponse::Ok(), Some(group.version), &members))
 }
 
 /// Replaces the members of a group.
 ///
-/// For admins. The identity provider sets the members of a group with the origin `oidc`, so they cannot be changed here.
+/// For admins. The identity provider adds the members of a group with the origin `oidc`, so they can only be removed here,
+/// until they sign in again.
 #[utoipa::path(
     put, path = "/api/groups/{group_id}/members", operation_id = "set_group_members", tag = "People",
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),
@@ -164,10 +162,13 @@ pub(crate) async fn set_members(
     request: HttpRequest,
     id: web::Path<i64>,
     body: JsonBody<NewGroupMembers>,
-) -> Result<web::Json<GroupMembers>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let version = expected_version(&request, SettingsError::GroupChanged)?;
+    let (id, members) = (GroupId(*id), Some(body.0.user_ids));
     let work = move |settings: RuntimeSettings| async move {
-        settings.set_group_members(caller.user, GroupId(*id), body.0.user_ids, version).await
+        let group = settings.update_group(caller.user, id, UpdateGroup::default(), members, version).await?;
+        Ok((group.version, settings.list_group_members(id).await?))
     };
-    Ok(web::Json(state.run_settings(work).await?))
+    let (version, members) = state.run_settings(work).await?;
+    Ok(with_version(HttpResponse::Ok(), Some(version), &members))
 }

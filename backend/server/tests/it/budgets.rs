@@ -1,7 +1,7 @@
 //! Budgets: when they refuse turns, also for API clients and across servers, and what users see of them.
 //! `accounts::rights` says who may set them.
 
-use reqwest::{Method, Response};
+use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text};
 
@@ -111,13 +111,15 @@ on_every_engine! {
             eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
         }
         let gate = model.reply_late([text("Yes.")]);
+        let (ann, bob) = (team.person(&admin, "ann").await.0, team.person(&admin, "bob").await.0);
+        let users = [&admin, &ann, &bob];
         let mut conversations = Vec::new();
-        for _ in 0..20 {
-            conversations.push(team.conversation(&admin).await);
+        for index in 0..20 {
+            conversations.push(team.conversation(users[index % users.len()]).await);
         }
         let ask = async |(index, conversation): (usize, &String)| {
             let server = second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team);
-            let answer = server.post_message(&admin, conversation).await;
+            let answer = server.post_message(users[index % users.len()], conversation).await;
             let status = answer.status().as_u16();
             if status == 200 {
                 gate.open();
@@ -153,6 +155,10 @@ on_every_engine! {
             let detail = reason(put(wrong.clone()).await, 422, "invalid-budget").await;
             assert!(detail.contains(words), "{wrong}: {detail}");
         }
+        let tag = app.get(PATH).await.headers()[header::ETAG].clone();
+        assert_eq!(put(all(json!({}))).await.status(), 200);
+        let stale = app.client.put(app.url(PATH)).header(header::IF_MATCH, tag).json(&json!([])).send().await.unwrap();
+        assert_problem(stale, 412, "version-changed").await;
         assert_eq!(app.get_json(PATH).await, json!([{"principal": "all", "period": "day", "tokens": 5, "warn_at": 0.8}]));
         assert_eq!(put(json!([])).await.status(), 200);
         assert_eq!(app.get_json(PATH).await, json!([]));

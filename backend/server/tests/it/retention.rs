@@ -183,7 +183,7 @@ async fn purged_texts_are_gone_from_the_files() {
 
 /// Functions and constants of the store with statements that need not contain `deleted_at`, and the reason.
 const EXEMPT: [(&str, &[&str]); 6] = [
-    ("deleting a conversation gives no budget back", &["budgets::OF_USER"]),
+    ("deleting a conversation gives no budget back", &["budgets::of_users"]),
     (
         "the row was found or claimed before",
         &[
@@ -217,7 +217,7 @@ const EXEMPT: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Returns the string literals of a source file, each with the function or constant that contains it.
+/// Returns the string literals of a source file, each with the function, constant or macro that contains it.
 fn literals(source: &str) -> Vec<(String, String)> {
     let mut item = String::new();
     let mut found = Vec::new();
@@ -227,7 +227,7 @@ fn literals(source: &str) -> Vec<(String, String)> {
             let code = line.split("//").next().unwrap_or_default();
             let mut words = code.split_whitespace().peekable();
             while let Some(word) = words.next() {
-                if let ("fn" | "const", Some(name)) = (word, words.peek())
+                if let ("fn" | "const" | "macro_rules!", Some(name)) = (word, words.peek())
                     && *name != "fn"
                 {
                     name.split([':', '(', '<']).next().unwrap_or_default().clone_into(&mut item);

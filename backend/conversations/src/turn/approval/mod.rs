@@ -280,7 +280,7 @@ fn refusal(reason: Option<&str>) -> String {
 }
 
 /// Resumes a turn whose calls are all decided. Uses the answer's model. If that model no longer exists, uses the
-/// conversation's model, and finally the default model. Returns `None` if the turn no longer waits for approval, or if
+/// conversation's model, and finally the user's default model. Returns `None` if the turn no longer waits for approval, or if
 /// the run that requested approval has not ended.
 pub(crate) async fn resume_decided(
     context: &Arc<Context>,
@@ -295,8 +295,14 @@ pub(crate) async fn resume_decided(
         return Ok(None);
     };
     let Some(rows) = TurnRows::next_epoch(&message) else { return Ok(None) };
-    let named = [&message.model, &row.model].into_iter().flatten().find_map(|name| context.models.find(name));
-    let model = &named.unwrap_or_else(|| context.models.default_model());
+    // A turn keeps its model, even if its user may no longer use it. Another model must be one that the user may use.
+    let own = message.model.as_deref().and_then(|name| context.models.find(name));
+    let model = &if let Some(own) = own {
+        own
+    } else {
+        let models = context.models_of(user).await?;
+        row.model.as_deref().and_then(|name| models.find(name)).map_or_else(|| models.default_model(), Ok)?
+    };
     resume(
         context,
         permit,

@@ -3,9 +3,9 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tallybook_accounts::{Accounts, Caller, Password, UserId};
+use tallybook_accounts::{Accounts, Caller, Password, Permission, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
-use tallybook_protocol::{Me, UpdateMe};
+use tallybook_protocol::{Me, Rights, UpdateMe};
 use tallybook_tool_history::ToolHistory;
 use utoipa::ToSchema;
 
@@ -81,10 +81,17 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
     Ok(HttpResponse::Ok().json(Shown { me, language, theme }))
 }
 
-/// Adds the user's limits and this month's usage to the account.
+/// Adds the user's limits, groups, rights and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
     let (limits, budgets) = (service.find_quotas(user).await?, service.find_budgets(user).await?);
-    Ok(Me { limits, budgets, this_month: service.list_usage_this_month(user).await?, ..me })
+    let permissions = service.permissions_of(user).await?;
+    let rights = Rights {
+        make_keys: permissions.allows(&Permission::MakeKeys),
+        upload: permissions.allows(&Permission::Upload),
+        share: permissions.allows(&Permission::Share),
+    };
+    let (groups, this_month) = (service.list_groups_of(user).await?, service.list_usage_this_month(user).await?);
+    Ok(Me { limits, budgets, groups, rights, this_month, ..me })
 }
 
 /// Adds the changes that others made to the account and that the caller has not acknowledged.

@@ -117,9 +117,16 @@ pub(crate) fn is_task(headers: &HeaderMap, parsed: &ParsedConversation, is_strea
 
 /// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct
 /// model call. A name in the catalog takes precedence over the suffix.
-pub(crate) fn model(asked: Option<String>, models: &PermittedModels) -> Result<(String, Option<String>, bool), Refusal> {
+pub(crate) fn model(
+    asked: Option<String>,
+    models: &PermittedModels,
+) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
-        let none = || Refusal { status: StatusCode::FORBIDDEN, ..Refusal::bad("model", ServiceError::NoModel.to_string()) };
+        let none = || Refusal {
+            status: StatusCode::FORBIDDEN,
+            code: Some("no_model".to_owned()),
+            ..Refusal::bad("model", ServiceError::NoModel.to_string())
+        };
         return Ok((models.default_model().map_err(|_| none())?.name().to_owned(), None, false));
     };
     if models.find(&name).is_some() {

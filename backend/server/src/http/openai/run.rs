@@ -64,8 +64,7 @@ pub(crate) async fn create(
     let _served = peer.served();
     let models = state.service.models_of(caller.user).await?;
     let body = state.large_bodies.read(&request, payload).await?;
-    let mut asked =
-        parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), &models)?;
+    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), &models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, stream) = (asked.name.clone(), asked.stream);
     let answer = Answer::start(&state, &request, asked).await?;

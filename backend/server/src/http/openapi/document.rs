@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, approvals, budgets, content_encoding::Text, conversations, export, feed, files, groups, health, mcp, messages,
-    model_settings, models, openai, search, server_settings, shares, state::State, tool_calls, tool_history,
+    accounts, approvals, budgets, content_encoding::Text, conversations, export, feed, files, groups, health, mcp,
+    messages, model_settings, models, openai, search, server_settings, shares, state::State, tool_calls, tool_history,
     tool_server_settings, tools, usage,
 };
 

@@ -134,6 +134,36 @@ on_every_engine! {
         }
     }
 
+    /// An answer that is regenerated, continued or explained follows the permissions of that moment.
+    async fn a_revoked_model_neither_regenerates_nor_continues_an_answer(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        add_opal(&team, &admin, &model).await;
+        let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
+        let conversation = team.conversation(&ann).await;
+        let path = format!("/api/conversations/{conversation}");
+        model.reply([text("By Opal.")]);
+        let asked = json!({"content": "Go?", "model": "Opal"});
+        assert_eq!(team.send(&ann, Method::POST, &format!("{path}/messages"), asked).await.status(), 200);
+        set_members(&team, &admin, staff, &[]).await;
+        let stored = team.json(&ann, Method::GET, &path, Value::Null, 200).await;
+        let regenerate = format!("{path}/messages/{}/regenerate", stored["messages"][1]["id"]);
+        let refused = team.send(&ann, Method::POST, &regenerate, json!({"model": "Opal"})).await;
+        assert_problem(refused, 422, "unknown-model").await;
+        let chosen = team.send(&ann, Method::PATCH, &path, json!({"model": "Opal"})).await;
+        assert_problem(chosen, 422, "unknown-model").await;
+
+        // An interrupted answer continues with another model.
+        execute!(team.app, "UPDATE messages SET status = 'interrupted' WHERE role = 'assistant'");
+        model.reply([text("By another.")]);
+        let continued = team.send(&ann, Method::POST, &format!("{path}/continue"), json!({})).await;
+        assert!(continued.text().await.unwrap().contains("By another."));
+        let used = rows!(team.app, (String,), "SELECT model FROM messages WHERE role = 'assistant'");
+        assert_ne!(used[0].0, "Opal");
+    }
+
     async fn tools_of_a_granted_server_are_only_for_the_members(engine: Engine) {
         let (model, server) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
         let team = Team::start(&engine, &model).await;
@@ -181,6 +211,9 @@ on_every_engine! {
                     assert_problem(answer, 403, "not-permitted").await;
                 }
             }
+            let rights = &team.json(who, Method::GET, "/api/me", Value::Null, 200).await["rights"];
+            let has = status == 201;
+            assert_eq!(rights, &json!({"make_keys": has, "upload": has, "share": has}));
         }
         // A file in a request of an API client is an upload, too.
         let image = json!({"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain;base64,YQ=="}});
@@ -238,8 +271,8 @@ on_every_engine! {
         let log: Vec<String> = log.into_iter().map(|(action, subject)| format!("{action} {subject}")).collect();
         assert_eq!(log, [
             "group_created Staff: share, upload",
-            "group_members_changed Staff: 1 members",
-            "group_changed Crew: share, upload",
+            "group_joined Staff",
+            "group_changed Staff: share, upload -> Crew: share, upload",
             "group_deleted Crew",
         ]);
     }
@@ -280,8 +313,17 @@ on_every_engine! {
         let refused = team.post_message(&bob, &bobs).await;
         let problem = assert_problem(refused, 429, "budget-used-up").await;
         assert!(problem["detail"].as_str().unwrap().starts_with("Your group's budget of money for this month"), "{problem}");
-        let shown = team.json(&bob, Method::GET, "/api/me", Value::Null, 200).await["budgets"].clone();
+        let me = team.json(&bob, Method::GET, "/api/me", Value::Null, 200).await;
+        assert_eq!(me["groups"], json!(["Staff"]));
+        let shown = &me["budgets"];
         assert_eq!((&shown[0]["group"], &shown[0]["cost_nanos"]["used"]), (&json!("Staff"), &json!(600)), "{shown}");
+
+        // The usage of a user who deletes the account still counts.
+        let gone = team.json(&ann, Method::DELETE, "/api/me", json!({"password": PASSWORD}), 204).await;
+        assert_eq!(gone, Value::Null);
+        assert_problem(team.post_message(&bob, &bobs).await, 429, "budget-used-up").await;
+        let left = team.json(&admin, Method::GET, &format!("/api/groups/{staff}/members"), Value::Null, 200).await;
+        assert_eq!(left["items"], json!([{"id": bob_id, "name": "bob"}]));
 
         let eves = team.conversation(&eve).await;
         model.reply([text("Outside.")]);

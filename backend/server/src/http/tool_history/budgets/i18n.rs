@@ -11,9 +11,9 @@ messages! {
         "予算は、1日または1か月（UTC）にモデルが使えるトークンや費用の上限です。使い切ると新しい回答は始まりません。行を削除するには、トークンと費用を空欄にしてください。";
     budgets_saved: "The budgets are saved.", "予算を保存しました。";
     save_budgets: "Save", "保存";
-    budget_principal: "Whose usage counts", "対象";
+    budget_principal: "Applies to", "対象";
     all_users: "All users together", "全ユーザーの合計";
-    one_user: "One user:", "ユーザー：";
+    one_user: "One user", "1人のユーザー";
     budget_user: "User name", "ユーザー名";
     budget_period: "Period", "期間";
     budget_day: "Day", "1日";
@@ -26,6 +26,13 @@ messages! {
 }
 
 impl Messages {
+    pub(crate) fn invalid_budget(self, number: usize, field: &str) -> String {
+        match self.0 {
+            Language::English => format!("{field} of budget {number} is not valid."),
+            Language::Japanese => format!("予算{number}の「{field}」が正しくありません。"),
+        }
+    }
+
     pub(crate) fn budget_of_group(self, name: &str) -> String {
         match self.0 {
             Language::English => format!("Group {name}"),

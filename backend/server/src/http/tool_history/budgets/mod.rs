@@ -46,8 +46,7 @@ struct BudgetsPage {
     /// The budgets, and an empty row for a new one.
     rows: Vec<Row>,
     groups: Vec<Group>,
-    /// The budgets as JSON, so that the changes of another admin are noticed.
-    shown: String,
+    version: i64,
     problem: Option<String>,
     is_saved: bool,
 }
@@ -82,7 +81,8 @@ impl Row {
             is_daily: *period == BudgetPeriod::Day,
             tokens: tokens.map(|tokens| tokens.to_string()).unwrap_or_default(),
             money: money.unwrap_or_default(),
-            warn_percent: (warn_at * 100.0).round().to_string(),
+            // Rounded, because 0.07 · 100 is 7.000000000000001.
+            warn_percent: ((warn_at * 1e6).round() / 1e4).to_string(),
         }
     }
 
@@ -109,8 +109,8 @@ fn filled(text: &str) -> Option<&str> {
 
 /// Reads an amount of money, and returns it in billionths.
 fn nanos(text: &str) -> Option<i64> {
-    let amount = text.parse().ok().filter(|amount: &f64| (0.0..=1e9).contains(amount))?;
-    #[expect(clippy::cast_possible_truncation, reason = "the amount is at most 10^18")]
+    let amount = text.parse().ok().filter(|amount: &f64| (0.0..9.2e9).contains(amount))?;
+    #[expect(clippy::cast_possible_truncation, reason = "the amount is below 2^63")]
     Some((amount * NANOS).round() as i64)
 }
 
@@ -137,25 +137,27 @@ pub(crate) async fn change(
     form: Form<Vec<(String, String)>>,
 ) -> HttpResponse {
     let values = FormValues::new(form.into_inner());
-    let (rows, shown) = (read_rows(&values), values.first("shown").unwrap_or_default().to_owned());
+    let (rows, version) = (read_rows(&values), values.version());
     let (texts, entered) = (Frame::of(&state, &request).texts, rows.clone());
     let work = move |settings: RuntimeSettings| async move {
-        if shown_text(&settings.list_budgets().await?) != shown {
-            return Err(SettingsError::SettingsChanged);
-        }
         let names: BTreeSet<String> =
             rows.iter().filter(|row| row.principal == ONE_USER).map(|row| row.user.clone()).collect();
         let ids = settings.find_users_named(&names).await?;
         let users: HashMap<String, i64> = names.into_iter().zip(ids.into_iter().map(|user| user.0)).collect();
-        let read = rows.iter().map(|row| row.read(&users, texts)).collect::<Result<_, _>>();
-        let budgets = read.map_err(|field| SettingsError::InvalidBudget(format!("{field} is not valid.")))?;
-        settings.replace_budgets(caller.user, budgets).await
+        let read = |(index, row): (usize, &Row)| {
+            let invalid = |field| SettingsError::InvalidBudget(texts.invalid_budget(index + 1, field));
+            row.read(&users, texts).map_err(invalid)
+        };
+        let budgets = rows.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        settings.replace_budgets(caller.user, budgets, Some(version)).await
     };
     match state.run_settings(work).await {
-        Ok(_) => {
-            HttpResponse::SeeOther().insert_header((header::LOCATION, format!("{URL}?state=saved"))).finish()
+        Ok(_) => HttpResponse::SeeOther().insert_header((header::LOCATION, format!("{URL}?state=saved"))).finish(),
+        // Shows the change of the other admin, so that it is not undone by mistake.
+        Err(error @ ApiError::Settings(SettingsError::SettingsChanged)) => {
+            render(&state, &request, None, Some(error), false).await
         }
-        Err(error) => render(&state, &request, Some(entered), Some(error), false).await,
+        Err(error) => render(&state, &request, Some((entered, version)), Some(error), false).await,
     }
 }
 
@@ -165,10 +167,9 @@ fn read_rows(values: &FormValues) -> Vec<Row> {
     let [principals, users, periods, tokens, money, warnings] =
         ["principal", "user", "period", "tokens", "money", "warn_percent"].map(column);
     let cell = |column: &[String], index: usize| column.get(index).cloned().unwrap_or_default();
-    // A user who was entered counts, even if the list still shows its first entry.
-    let principal_of = |principal: &String, user: &str| {
-        if principal == "all" && !user.is_empty() { ONE_USER.to_owned() } else { principal.clone() }
-    };
+    // The name of a user decides, whatever the list shows.
+    let principal_of =
+        |principal: &String, user: &str| if user.is_empty() { principal.clone() } else { ONE_USER.to_owned() };
     let row = |(index, principal): (usize, &String)| Row {
         principal: principal_of(principal, &cell(&users, index)),
         user: cell(&users, index),
@@ -180,40 +181,35 @@ fn read_rows(values: &FormValues) -> Vec<Row> {
     principals.iter().enumerate().map(row).filter(|row| !row.is_empty()).collect()
 }
 
-fn shown_text(budgets: &[Budget]) -> String {
-    serde_json::to_string(budgets).unwrap_or_default()
-}
-
 /// Renders the page, with the entered rows if a change was refused.
 async fn render(
     state: &State,
     request: &HttpRequest,
-    entered: Option<Vec<Row>>,
+    entered: Option<(Vec<Row>, i64)>,
     error: Option<ApiError>,
     is_saved: bool,
 ) -> HttpResponse {
     let frame = Frame::of(state, request);
     let settings = &state.settings;
     let read = async {
-        let budgets = settings.list_budgets().await?;
+        let (budgets, version) = settings.list_budgets().await?;
         let ids = budgets.iter().filter_map(|budget| budget.principal.strip_prefix("user:")?.parse().ok()).collect();
-        Ok::<_, SettingsError>((settings.find_user_names(ids).await?, settings.list_groups().await?.items, budgets))
+        Ok::<_, SettingsError>((
+            settings.find_user_names(ids).await?,
+            settings.list_groups().await?.items,
+            budgets,
+            version,
+        ))
     };
-    let (users, groups, budgets) = match read.await {
+    let (users, groups, budgets, version) = match read.await {
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
-    let mut rows =
-        entered.unwrap_or_else(|| budgets.iter().map(|budget| Row::of(budget, &users)).collect());
+    let stored = || (budgets.iter().map(|budget| Row::of(budget, &users)).collect(), version);
+    let (mut rows, version) = entered.unwrap_or_else(stored);
     rows.push(Row { principal: "all".to_owned(), warn_percent: "80".to_owned(), ..Row::default() });
     let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
-    let page = BudgetsPage {
-        rows,
-        groups,
-        shown: shown_text(&budgets),
-        problem: error.map(|error| frame.texts.problem(&error)),
-        is_saved,
-        frame,
-    };
+    let page =
+        BudgetsPage { rows, groups, version, problem: error.map(|error| frame.texts.problem(&error)), is_saved, frame };
     answer(status, &page)
 }

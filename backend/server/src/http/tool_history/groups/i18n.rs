@@ -7,7 +7,7 @@ use super::super::{super::i18n::messages, i18n::Messages};
 messages! {
     groups: "Groups", "グループ";
     groups_about:
-        "What is granted to no group is open to all users. What is granted to groups, only their members and admins may use.",
+        "If you grant something to groups, only their members and admins can use it. Otherwise all users can.",
         "どのグループにも許可されていないものは、全員が利用できます。グループに許可されたものは、そのメンバーと管理者だけが利用できます。";
     groups_need_accounts:
         "This server has no accounts, so there is only one user. Set ACCOUNTS=on to have users and groups.",
@@ -22,13 +22,13 @@ messages! {
     save_group: "Save", "保存";
     group_saved: "The group is saved.", "グループを保存しました。";
     group_members: "Members, one user name per line", "メンバー（1行に1ユーザー名）";
-    group_grants: "Only this group may use", "このグループだけが使えるもの";
+    group_grants: "Members may use", "メンバーが使えるもの";
     granted_models: "Models", "モデル";
     granted_tool_servers: "Tool servers", "ツールサーバー";
     granted_rights: "Rights", "権限";
     delete_group: "Delete this group", "このグループを削除";
     delete_group_about:
-        "What is granted only to this group is then open to all users. Its budgets end.",
+        "All users can then use what you granted only to this group. Its budgets are deleted, too.",
         "このグループだけに許可されていたものは、全員が利用できるようになります。予算も削除されます。";
 }
 
@@ -41,6 +41,17 @@ impl Messages {
             ("upload", Language::Japanese) => "ファイルのアップロード",
             (_, Language::English) => "Share conversations",
             (_, Language::Japanese) => "会話の共有",
+        }
+    }
+
+    /// Names a grant together with its kind.
+    pub(crate) fn grant_named(self, grant: &str) -> String {
+        match (grant.split_once(':'), self.0) {
+            (Some(("model", name)), Language::English) => format!("Model {name}"),
+            (Some(("model", name)), Language::Japanese) => format!("モデル {name}"),
+            (Some((_, name)), Language::English) => format!("Tools of {name}"),
+            (Some((_, name)), Language::Japanese) => format!("{name} のツール"),
+            (None, _) => self.right_named(grant).to_owned(),
         }
     }
 

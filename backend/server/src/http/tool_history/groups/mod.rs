@@ -12,7 +12,7 @@ use actix_web::{
 };
 use askama::Template;
 use serde::Deserialize;
-use tallybook_accounts::{GroupId, UserId};
+use tallybook_accounts::GroupId;
 use tallybook_protocol::{Group, GroupOrigin, NewGroup, UpdateGroup};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
@@ -40,7 +40,7 @@ pub(crate) struct GroupQuery {
 }
 
 /// A group to create.
-#[derive(Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 pub(crate) struct CreateForm {
     name: String,
     #[serde(default)]
@@ -60,8 +60,14 @@ struct GroupsPage {
     groups: Vec<ShownGroup>,
     has_accounts: bool,
     problem: Option<String>,
-    /// The name that was entered for a new group.
-    name: String,
+    /// Entered values of a new group.
+    new: CreateForm,
+}
+
+impl CreateForm {
+    fn is_from_provider(&self) -> bool {
+        self.origin == GroupOrigin::Oidc
+    }
 }
 
 /// A group in the list.
@@ -102,6 +108,7 @@ struct Choice {
 
 /// The fields of the form of a group, as they were entered.
 struct Entered {
+    version: i64,
     name: String,
     members: String,
     grants: Vec<String>,
@@ -114,7 +121,7 @@ pub(crate) fn forms() -> FormConfig {
 
 /// Lists the groups.
 pub(crate) async fn list(state: State, request: HttpRequest, _admin: Admin) -> HttpResponse {
-    render_list(&state, &request, String::new(), None).await
+    render_list(&state, &request, CreateForm::default(), None).await
 }
 
 /// Creates a group without members, and shows it.
@@ -124,12 +131,12 @@ pub(crate) async fn create(
     Admin(caller): Admin,
     form: Form<CreateForm>,
 ) -> HttpResponse {
-    let CreateForm { name, origin } = form.into_inner();
-    let new = NewGroup { name: name.clone(), origin, grants: Vec::new() };
+    let form = form.into_inner();
+    let new = NewGroup { name: form.name.clone(), origin: form.origin, grants: Vec::new() };
     let work = move |settings: RuntimeSettings| async move { settings.create_group(caller.user, new).await };
     match state.run_settings(work).await {
         Ok(group) => to(&format!("{URL}/{}", group.id)),
-        Err(error) => render_list(&state, &request, name, Some(error)).await,
+        Err(error) => render_list(&state, &request, form, Some(error)).await,
     }
 }
 
@@ -154,6 +161,7 @@ pub(crate) async fn change(
 ) -> HttpResponse {
     let (id, values) = (GroupId(*id), FormValues::new(form.into_inner()));
     let entered = Entered {
+        version: values.version(),
         name: values.first("name").unwrap_or_default().to_owned(),
         members: values.first("members").unwrap_or_default().replace("\r\n", "\n"),
         grants: values.all("grant").map(ToOwned::to_owned).collect(),
@@ -166,16 +174,21 @@ pub(crate) async fn change(
         name: Some(entered.name.clone()).filter(|name| !name.is_empty()),
         grants: Some(entered.grants.clone()),
     };
-    let version = values.version();
+    let version = entered.version;
     let work = move |settings: RuntimeSettings| async move {
         let members = match names {
             Some(names) => Some(settings.find_users_named(&names).await?),
             None => None,
         };
-        save(&settings, caller.user, id, update, members, version).await
+        let members = members.map(|users| users.into_iter().map(|user| user.0).collect());
+        settings.update_group(caller.user, id, update, members, Some(version)).await
     };
     match state.run_settings(work).await {
-        Ok(()) => to(&format!("{URL}/{}?state=saved", id.0)),
+        Ok(_) => to(&format!("{URL}/{}?state=saved", id.0)),
+        // Shows the change of the other admin, so that it is not undone by mistake.
+        Err(error @ ApiError::Settings(SettingsError::GroupChanged)) => {
+            render_group(&state, &request, id, None, Some(error), false).await
+        }
         Err(error) => render_group(&state, &request, id, Some(entered), Some(error), false).await,
     }
 }
@@ -200,7 +213,7 @@ fn to(path: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((header::LOCATION, path)).finish()
 }
 
-async fn render_list(state: &State, request: &HttpRequest, name: String, error: Option<ApiError>) -> HttpResponse {
+async fn render_list(state: &State, request: &HttpRequest, new: CreateForm, error: Option<ApiError>) -> HttpResponse {
     let frame = Frame::of(state, request);
     let groups = match state.settings.list_groups().await {
         Ok(groups) => groups.items,
@@ -212,14 +225,14 @@ async fn render_list(state: &State, request: &HttpRequest, name: String, error: 
         name: group.name,
         is_from_provider: group.origin == GroupOrigin::Oidc,
         members: texts.member_count(group.members),
-        grants: group.grants.iter().map(|grant| label(grant, texts)).collect::<Vec<_>>().join(", "),
+        grants: group.grants.iter().map(|grant| texts.grant_named(grant)).collect::<Vec<_>>().join(" · "),
     };
     let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
     let page = GroupsPage {
         groups: groups.into_iter().map(shown).collect(),
         has_accounts: state.accounts.settings().required,
         problem: error.map(|error| texts.problem(&error)),
-        name,
+        new,
         frame,
     };
     answer(status, &page)
@@ -235,20 +248,22 @@ async fn render_group(
 ) -> HttpResponse {
     let frame = Frame::of(state, request);
     let settings = &state.settings;
-    let read = async { Ok::<_, SettingsError>((settings.find_group(id).await?, settings.list_group_members(id).await?)) };
+    let read =
+        async { Ok::<_, SettingsError>((settings.find_group(id).await?, settings.list_group_members(id).await?)) };
     let (group, members) = match read.await {
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
     let stored = || Entered {
+        version: group.version,
         name: group.name.clone(),
         members: members.items.iter().map(|member| member.name.as_str()).collect::<Vec<_>>().join("\n"),
         grants: group.grants.clone(),
     };
     let is_from_provider = group.origin == GroupOrigin::Oidc;
-    let Entered { name, members, grants } = match entered {
+    let Entered { version, name, members, grants } = match entered {
         // Fields that cannot be changed are not sent.
-        Some(entered) if is_from_provider => Entered { grants: entered.grants, ..stored() },
+        Some(entered) if is_from_provider => Entered { version: entered.version, grants: entered.grants, ..stored() },
         Some(entered) => entered,
         None => stored(),
     };
@@ -264,7 +279,7 @@ async fn render_group(
     let page = GroupPage {
         id: group.id,
         name,
-        version: group.version,
+        version,
         is_from_provider,
         members,
         sections: sections.into_iter().filter(|section| !section.choices.is_empty()).collect(),
@@ -277,14 +292,9 @@ async fn render_group(
 
 /// Returns the permissions of one kind: those that exist, and those that are granted although the model or tool server was
 /// removed.
-fn section(
-    title: &'static str,
-    prefix: &str,
-    mut all: Vec<String>,
-    granted: &[String],
-    texts: Messages,
-) -> Section {
-    let removed = granted.iter().filter(|grant| !prefix.is_empty() && grant.starts_with(prefix) && !all.contains(grant));
+fn section(title: &'static str, prefix: &str, mut all: Vec<String>, granted: &[String], texts: Messages) -> Section {
+    let removed =
+        granted.iter().filter(|grant| !prefix.is_empty() && grant.starts_with(prefix) && !all.contains(grant));
     all.extend(removed.cloned().collect::<Vec<_>>());
     let choice = |value: String| Choice { label: label(&value, texts), is_chosen: granted.contains(&value), value };
     Section { title, choices: all.into_iter().map(choice).collect() }
@@ -296,21 +306,4 @@ fn label(grant: &str, texts: Messages) -> String {
         Some((_, name)) => name.to_owned(),
         None => texts.right_named(grant).to_owned(),
     }
-}
-
-/// Stores the name and the grants, then the members, if they can be changed.
-async fn save(
-    settings: &RuntimeSettings,
-    actor: UserId,
-    id: GroupId,
-    update: UpdateGroup,
-    members: Option<Vec<UserId>>,
-    version: i64,
-) -> Result<(), SettingsError> {
-    let group = settings.update_group(actor, id, update, Some(version)).await?;
-    if let Some(members) = members {
-        let ids = members.into_iter().map(|user| user.0).collect();
-        settings.set_group_members(actor, id, ids, Some(group.version)).await?;
-    }
-    Ok(())
 }

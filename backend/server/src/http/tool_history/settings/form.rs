@@ -47,6 +47,15 @@ pub(crate) struct Choice {
     pub(crate) is_chosen: bool,
 }
 
+/// The names of the models that can be chosen.
+pub(crate) struct ModelNames {
+    pub(crate) all: Vec<String>,
+    /// Models that can write summaries and plans.
+    pub(crate) writers: Vec<String>,
+    /// Models that can review calls.
+    pub(crate) reviewers: Vec<String>,
+}
+
 /// The kind of a field's value.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -166,7 +175,7 @@ impl Spec {
         has_accounts || !matches!(self.kind, Kind::SignUp)
     }
 
-    fn control(&self, value: &Value, models: &[String], texts: Messages) -> Control {
+    fn control(&self, value: &Value, models: &ModelNames, texts: Messages) -> Control {
         let text = value.as_str().unwrap_or_default();
         let shown = || match value {
             Value::Null => String::new(),
@@ -186,7 +195,10 @@ impl Spec {
             Kind::Decimal => Control::Number { value: shown(), step: "any", is_required: true },
             Kind::Text => Control::Text(text.to_owned()),
             Kind::Model => {
-                let default = if self.name == "default_model" { texts.first_model() } else { texts.answering_model() };
+                let (models, default) = match self.name {
+                    "default_model" => (&models.all, texts.first_model()),
+                    _ => (&models.writers, texts.answering_model()),
+                };
                 // A model that was removed stays visible until another is chosen.
                 let removed = (!text.is_empty() && !models.iter().any(|name| name == text)).then_some(text);
                 let names = models.iter().map(String::as_str).chain(removed);
@@ -195,6 +207,7 @@ impl Spec {
             }
             Kind::Models => {
                 let chosen: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let models = &models.reviewers;
                 let removed = chosen.iter().copied().filter(|name| !models.iter().any(|model| model == name));
                 let names = models.iter().map(String::as_str).chain(removed);
                 Control::Checks(names.map(|name| choice(name, name, chosen.contains(&name))).collect())
@@ -219,7 +232,7 @@ impl Spec {
 pub(crate) fn groups(
     current: &CurrentServerSettings,
     entered: Option<&Values>,
-    models: &[String],
+    models: &ModelNames,
     has_accounts: bool,
     texts: Messages,
 ) -> Vec<Group> {

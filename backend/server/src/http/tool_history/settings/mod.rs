@@ -12,10 +12,11 @@ use actix_web::{
 use askama::Template;
 use serde::Deserialize;
 use serde_json::Value;
+use tallybook_conversations::models::Model;
 use tallybook_protocol::{CurrentServerSettings, SettingsChange};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
-use self::form::{Control, Group, Values, groups};
+use self::form::{Control, Group, ModelNames, Values, groups};
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
     format,
@@ -152,7 +153,14 @@ async fn render(
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
-    let models: Vec<String> = state.service.models().list().items.into_iter().map(|model| model.name).collect();
+    let catalog = state.service.models();
+    let all: Vec<String> = catalog.list().items.into_iter().map(|model| model.name).collect();
+    let only = |is_wanted: fn(&Model) -> bool| {
+        let is_wanted = |name: &&String| catalog.find(name).is_some_and(|model| is_wanted(&model));
+        all.iter().filter(is_wanted).cloned().collect()
+    };
+    let (writers, reviewers) = (only(Model::can_summarize), only(Model::can_review));
+    let models = ModelNames { all, writers, reviewers };
     let texts = frame.texts;
     let changes = history.items.iter().take(MAX_CHANGES).map(|change| entry(change, &current, texts)).collect();
     let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);

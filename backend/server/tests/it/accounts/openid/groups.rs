@@ -60,9 +60,12 @@ on_every_engine! {
         let path = format!("/api/groups/{}", prepared["id"]);
         let refused = team.send(&admin, Method::PUT, &format!("{path}/members"), json!({"user_ids": [id]})).await;
         assert_problem(refused, 409, "members-from-provider").await;
+        sign_in(json!(["/staff"])).await;
+        set_members(&team, &admin, prepared["id"].as_i64().unwrap(), &[]).await;
+        assert_eq!(groups_of_ann().await, ["page /crew"]);
         let refused = team.send(&admin, Method::PATCH, &path, json!({"name": "other"})).await;
         assert_problem(refused, 422, "invalid-group").await;
         let log = rows!(team.app, (String,), "SELECT subject FROM audit_log WHERE action = 'groups_synced' ORDER BY id");
-        assert_eq!(log.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["/crew, /staff", "/crew", ""]);
+        assert_eq!(log.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["/crew, /staff", "/crew", "", "/staff"]);
     }
 }

@@ -241,7 +241,7 @@ fn rows_of_the_tool_history() -> Vec<Row> {
         row(post.clone(), "/admin/groups/{group_id}", admins(404)).form("name=x&version=1"),
         row(post.clone(), "/admin/groups/{group_id}/delete", admins(404)).form("version=1"),
         row(get.clone(), "/admin/budgets", [303, 403, 403, 200, 303, 403]),
-        row(post.clone(), "/admin/budgets", admins(412)).form("shown=x"),
+        row(post.clone(), "/admin/budgets", admins(412)).form("version=7"),
         row(get, "/admin/settings", [303, 403, 403, 200, 303, 403]),
         row(post.clone(), "/admin/settings", admins(412)).form("version=7"),
         row(post.clone(), "/admin/settings/{change_id}/restore", admins(412)).form("version=7"),

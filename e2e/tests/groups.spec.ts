@@ -1,0 +1,108 @@
+// Tests the pages on which admins manage groups and budgets: accessible at two widths, with scripts and without; refusals
+// that keep what was entered; and a user whose models and budget follow the groups.
+
+import { violations } from "../kit/axe.ts";
+import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
+import { ChatPage } from "../kit/chat.ts";
+
+test.use({ settings: { ACCOUNTS: "on" }, demoPaceMs: 0 });
+
+for (const [javaScriptEnabled, colorScheme, locale, width] of [
+  [true, "light", "en-GB", 1440],
+  [false, "dark", "ja-JP", 360],
+] as const) {
+  const scripts = javaScriptEnabled ? "with" : "without";
+  test(`groups and budgets are set, ${colorScheme}, ${locale}, ${width} px, ${scripts} scripts`, async ({ browser, baseURL }) => {
+    const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
+    const context = await browser.newContext({ ...options, javaScriptEnabled });
+    // axe needs scripts, and the content of the page is the same with scripts and without.
+    const looking = await browser.newContext(options);
+    const users = await browser.newContext(options);
+    for (const [who, name] of [[context, ADMIN], [looking, ADMIN]] as const) {
+      await who.request.post("/api/session", { data: { name, password: PASSWORD } });
+    }
+    await context.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
+    await users.request.post("/api/session", { data: { name: "ann", password: PASSWORD } });
+    const [page, view] = [await context.newPage(), await looking.newPage()];
+    const check = async () => {
+      await view.goto(page.url());
+      expect(await violations(view)).toEqual([]);
+      expect(await view.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    };
+    const models = async () => (await (await users.request.get("/api/models")).json()).items.length;
+
+    await page.goto("/admin");
+    await page.locator('nav a[href="/admin/groups"]').click();
+    await check();
+    await page.locator("#name").fill("Staff & <Crew>");
+    await page.getByTestId("create-group").click();
+    await expect(page.locator("h1")).toHaveText("Staff & <Crew>");
+    await check();
+
+    // A refused change keeps what was entered.
+    const [members, save] = [page.locator("#members"), page.getByTestId("save-group")];
+    await members.fill("nobody");
+    await page.locator('input[value="model:demo"]').check();
+    await save.click();
+    await expect(page.getByTestId("problem")).toContainText("nobody");
+    await expect(members).toHaveValue("nobody");
+    await expect(page.locator('input[value="model:demo"]')).toBeChecked();
+    expect(await models()).toBe(1);
+    await members.fill(` ${ADMIN}\n\n`);
+    await save.click();
+    await expect(page.getByTestId("saved")).toBeVisible();
+    await expect(members).toHaveValue(ADMIN);
+    expect(await models()).toBe(0);
+
+    await members.fill(`${ADMIN}\nann`);
+    await save.click();
+    await expect(page.getByTestId("saved")).toBeVisible();
+    expect(await models()).toBe(1);
+
+    await page.locator('nav a[href="/admin/budgets"]').click();
+    await check();
+    await page.locator("#principal-1").selectOption({ index: 1 });
+    await page.locator("#tokens-1").fill("1000000");
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("saved")).toBeVisible();
+    await page.locator("#user-2").fill("ann");
+    await page.locator("#period-2").selectOption("day");
+    await page.locator("#money-2").fill("2.5");
+    await page.locator("#warn_percent-2").fill("50");
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("saved")).toBeVisible();
+    await expect(page.locator("#money-2")).toHaveValue("2.5");
+    await check();
+    const budgets = await (await context.request.get("/api/admin/budgets")).json();
+    expect(budgets).toMatchObject([
+      { period: "month", tokens: 1_000_000, warn_at: 0.8 },
+      { period: "day", cost_nanos: 2_500_000_000, warn_at: 0.5 },
+    ]);
+    expect(budgets.map((budget: { principal: string }) => budget.principal.split(":")[0])).toEqual(["group", "user"]);
+
+    await page.locator("#user-2").fill("nobody");
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("problem")).toContainText("nobody");
+    await page.locator("#user-2").fill("ann");
+    await page.locator("#money-2").fill("");
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("saved")).toBeVisible();
+    expect((await (await context.request.get("/api/admin/budgets")).json()).length).toBe(1);
+
+    // The user sees the rest of the group's budget.
+    const chat = await users.newPage();
+    await new ChatPage(chat).ask("What is 1 + 2?");
+    await chat.goto("/settings");
+    await expect(chat.getByTestId("allowance")).toContainText("Staff & <Crew>");
+
+    await page.locator('nav a[href="/admin/groups"]').click();
+    await page.getByRole("link", { name: "Staff & <Crew>" }).click();
+    await page.getByTestId("delete-group").click();
+    await expect(page).toHaveURL(/\/admin\/groups$/);
+    await expect(page.getByTestId("group")).toHaveCount(0);
+    expect(await (await context.request.get("/api/admin/budgets")).json()).toEqual([]);
+    for (const opened of [context, looking, users]) {
+      await opened.close();
+    }
+  });
+}
