@@ -91,12 +91,14 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
 
     // The user sees the rest of the group's budget.
     const chat = await users.newPage();
+    await chat.goto("/");
     await new ChatPage(chat).ask("What is 1 + 2?");
     await chat.goto("/settings");
-    await expect(chat.getByTestId("allowance")).toContainText("Staff & <Crew>");
+    await expect(chat.getByTestId("allowance").last()).toContainText("Staff & <Crew>");
 
     await page.locator('nav a[href="/admin/groups"]').click();
     await page.getByRole("link", { name: "Staff & <Crew>" }).click();
+    await page.locator("summary").click();
     await page.getByTestId("delete-group").click();
     await expect(page).toHaveURL(/\/admin\/groups$/);
     await expect(page.getByTestId("group")).toHaveCount(0);

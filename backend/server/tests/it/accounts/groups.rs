@@ -144,9 +144,13 @@ on_every_engine! {
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
         let conversation = team.conversation(&ann).await;
         let path = format!("/api/conversations/{conversation}");
-        model.reply([text("By Opal.")]);
+        let gate = model.reply_gated([text("By ")], [text("Opal.")]);
         let asked = json!({"content": "Go?", "model": "Opal"});
-        assert_eq!(team.send(&ann, Method::POST, &format!("{path}/messages"), asked).await.status(), 200);
+        let answer = team.send(&ann, Method::POST, &format!("{path}/messages"), asked).await;
+        gate.reached().await;
+        assert_eq!(team.send(&ann, Method::POST, &format!("{path}/stop"), json!({})).await.status(), 204);
+        assert!(answer.text().await.unwrap().contains("event: message_end"));
+        gate.open();
         set_members(&team, &admin, staff, &[]).await;
         let stored = team.json(&ann, Method::GET, &path, Value::Null, 200).await;
         let regenerate = format!("{path}/messages/{}/regenerate", stored["messages"][1]["id"]);
@@ -155,8 +159,7 @@ on_every_engine! {
         let chosen = team.send(&ann, Method::PATCH, &path, json!({"model": "Opal"})).await;
         assert_problem(chosen, 422, "unknown-model").await;
 
-        // An interrupted answer continues with another model.
-        execute!(team.app, "UPDATE messages SET status = 'interrupted' WHERE role = 'assistant'");
+        // A stopped answer continues with another model.
         model.reply([text("By another.")]);
         let continued = team.send(&ann, Method::POST, &format!("{path}/continue"), json!({})).await;
         assert!(continued.text().await.unwrap().contains("By another."));
