@@ -65,6 +65,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await page.locator("#tokens-1").fill("1000000");
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();
+    await page.locator("#principal-2").selectOption("user");
     await page.locator("#user-2").fill("ann");
     await page.locator("#period-2").selectOption("day");
     await page.locator("#money-2").fill("2.5");

@@ -55,7 +55,7 @@ pub use json_bytes::{beginning_within, json_bytes};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use model_settings::{
     ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest,
-    NewModel, SettingsOrigin,
+    NewModel, SettingsOrigin, TestedToolMode,
 };
 pub use nul::without_nul;
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};

@@ -127,9 +127,33 @@ pub struct ModelTest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The way in which the model receives tools.
-    pub tools: ToolOffer,
+    pub tools: TestedToolMode,
     /// `true` if the model reads images: it named the color of a picture, or the settings say so.
     pub vision: bool,
+}
+
+/// Way in which a tested model receives tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TestedToolMode {
+    /// Through the provider's own tool calling.
+    Native,
+    /// In the prompt.
+    Prompted,
+    /// A way that this version does not know, or the model could not be reached.
+    #[serde(other)]
+    Unknown,
+}
+
+impl From<ToolOffer> for TestedToolMode {
+    fn from(offer: ToolOffer) -> Self {
+        match offer {
+            ToolOffer::Native => Self::Native,
+            ToolOffer::Prompt => Self::Prompted,
+            ToolOffer::Unknown => Self::Unknown,
+        }
+    }
 }
 
 /// Body of `POST /api/admin/models/discover`.

@@ -111,8 +111,8 @@ pub struct TestedTool {
     pub name: String,
     /// Description of the tool.
     pub description: String,
-    /// `true` if its calls would need approval.
-    pub needs_approval: bool,
+    /// Risk of its calls: `low`, or `high` if they need approval.
+    pub risk: String,
 }
 
 /// A tool of a tested server that would not be available.

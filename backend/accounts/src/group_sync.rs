@@ -47,6 +47,7 @@ impl Accounts {
         }
         for group in before.iter().filter(|group| !names.contains(group.name.as_str())) {
             groups::remove(&mut tx, group.id, user).await?;
+            groups::next_version(&mut tx, group.id).await?;
         }
         for name in names.iter().filter(|name| !before.iter().any(|group| group.name == **name)) {
             let group = match groups::find_from_provider(&mut tx, name).await? {
@@ -58,6 +59,7 @@ impl Accounts {
                 None => groups::create_from_provider(&mut tx, name).await?,
             };
             groups::add(&mut tx, group, user).await?;
+            groups::next_version(&mut tx, group).await?;
         }
         let subject = names.iter().copied().collect::<Vec<_>>().join(", ");
         audit::note(&mut tx, None, user, Action::GroupsSynced, &subject).await?;

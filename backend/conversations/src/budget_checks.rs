@@ -38,9 +38,13 @@ pub(crate) fn may_have_any(settings: &ChangeableSettings, user: UserId) -> bool 
 }
 
 /// Returns the groups of a user with their names. Returns none if no group has a budget.
-pub(crate) async fn find_groups(context: &Context, user: UserId) -> sqlx::Result<Vec<(GroupId, String)>> {
+pub(crate) async fn find_groups(
+    context: &Context,
+    settings: &ChangeableSettings,
+    user: UserId,
+) -> sqlx::Result<Vec<(GroupId, String)>> {
     let is_of_group = |budget: &Budget| matches!(budget.owner, BudgetOwner::Group(_));
-    if context.changeable().budgets.iter().any(is_of_group) {
+    if settings.budgets.iter().any(is_of_group) {
         budgets::read_groups(&context.db, user).await
     } else {
         Ok(Vec::new())
@@ -100,7 +104,7 @@ impl ConversationService {
         let (time, mut found) = (now(), Vec::new());
         let longest_turn = self.context.agent.limits().turn_time;
         let (settings, db) = (self.context.changeable(), &self.context.db);
-        let named = find_groups(&self.context, user).await?;
+        let named = find_groups(&self.context, &settings, user).await?;
         let groups: Vec<GroupId> = named.iter().map(|(id, _)| *id).collect();
         for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
             let (since, resets_at) = period_of(budget.period, time);

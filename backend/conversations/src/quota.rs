@@ -32,27 +32,30 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
 }
 
-/// Returns the groups whose budgets may apply to a user. Read them before the transaction begins, which must not wait for
-/// another connection.
-pub(crate) async fn find_groups(context: &Context, user: UserId) -> sqlx::Result<Vec<GroupId>> {
-    Ok(budget_checks::find_groups(context, user).await?.into_iter().map(|(id, _)| id).collect())
+/// The settings that a request for a model call is checked against, because others may apply in a moment, and the user's
+/// groups.
+pub(crate) struct RequestLimits {
+    settings: Arc<ChangeableSettings>,
+    groups: Vec<GroupId>,
+}
+
+/// Returns the limits that apply to a user. Call this before the transaction begins, which must not wait for another
+/// connection.
+pub(crate) async fn find_limits(context: &Context, user: UserId) -> sqlx::Result<RequestLimits> {
+    let settings = context.changeable();
+    let groups = budget_checks::find_groups(context, &settings, user).await?;
+    Ok(RequestLimits { settings, groups: groups.into_iter().map(|(id, _)| id).collect() })
 }
 
 /// Blocks other turns of this user, and turns that count toward the same budget, until the transaction that begins this
 /// turn ends. This must be the first statement of the transaction: the counts after it must include what was committed
-/// before. Returns the settings to check the turn against, because others may apply in a moment.
-pub(crate) async fn lock_limited_user(
-    context: &Context,
-    tx: &mut Transaction,
-    user: UserId,
-    groups: &[GroupId],
-) -> sqlx::Result<Arc<ChangeableSettings>> {
-    let settings = context.changeable();
-    budget_checks::lock_shared(&settings, tx, groups).await?;
-    if is_limited(&settings, user) {
+/// before.
+pub(crate) async fn lock_limited_user(tx: &mut Transaction, user: UserId, limits: &RequestLimits) -> sqlx::Result<()> {
+    budget_checks::lock_shared(&limits.settings, tx, &limits.groups).await?;
+    if is_limited(&limits.settings, user) {
         lock_user(tx, user).await?;
     }
-    Ok(settings)
+    Ok(())
 }
 
 /// Returns `true` if a limit or a budget may apply to this user.
@@ -64,8 +67,6 @@ fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct NewTurn<'a> {
     pub(crate) user: UserId,
-    /// The user's groups, as [`find_groups`] returned them.
-    pub(crate) groups: &'a [GroupId],
     pub(crate) message: MessageId,
     pub(crate) model: &'a Model,
     /// The question's parts; `None` if the turn resumes.
@@ -76,11 +77,11 @@ pub(crate) struct NewTurn<'a> {
 /// tokens of its first model call.
 pub(crate) async fn admit_turn(
     context: &Context,
-    settings: &ChangeableSettings,
+    RequestLimits { settings, groups }: &RequestLimits,
     tx: &mut Transaction,
     turn: NewTurn<'_>,
 ) -> Result<(), ServiceError> {
-    let NewTurn { user, groups, message, model, parts } = turn;
+    let NewTurn { user, message, model, parts } = turn;
     if !is_limited(settings, user) {
         return Ok(());
     }
@@ -175,16 +176,17 @@ pub(crate) async fn admit_request(context: &Context, request: Request) -> Result
 
 async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
     let Request { user, weight, tokens, prices } = request;
-    let groups = &find_groups(context, user).await?;
+    let request_limits = find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
-    let settings = lock_limited_user(context, &mut tx, user, groups).await?;
+    lock_limited_user(&mut tx, user, &request_limits).await?;
+    let RequestLimits { settings, groups } = &request_limits;
     // The request does not count as a turn.
     let limits = UserLimits { turns: 0, ..settings.user_limits };
     let time = now();
     if let Some(reached) = find_reached(context, limits, &mut tx, user, None, weight, time).await? {
         return Err(reached.into());
     }
-    budget_checks::check(context, &settings, &mut tx, (user, groups), None).await?;
+    budget_checks::check(context, settings, &mut tx, (user, groups), None).await?;
     let new = reservation(context, user, None, weight.quarters(), Reserve::of(tokens, prices), time);
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;

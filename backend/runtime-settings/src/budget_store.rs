@@ -46,7 +46,8 @@ pub(crate) async fn delete_all(tx: &mut Transaction) -> sqlx::Result<()> {
 
 /// Returns `true` if there is a user with this ID.
 pub(crate) async fn has_user(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
-    let count: i64 = tx.query("SELECT COUNT(*) FROM users WHERE id = ?").bind(user).fetch_value().await?;
+    let count: i64 =
+        tx.query("SELECT COUNT(*) FROM users WHERE id = ? AND deleted_at IS NULL").bind(user).fetch_value().await?;
     Ok(count > 0)
 }
 

@@ -1,8 +1,8 @@
 //! Lists, creates, changes and deletes groups, their members and their grants.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit};
+use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit, note_audit_of_users};
 use tallybook_database::{Transaction, with_retries};
 use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup, first_chars};
 
@@ -213,18 +213,14 @@ async fn replace_members(
     if origin == GroupOrigin::Oidc && !added.is_empty() {
         return Err(SettingsError::MembersFromProvider);
     }
-    let known = group_store::find_users(tx, &added).await?;
+    let known: HashSet<UserId> = group_store::find_users(tx, &added).await?.into_iter().collect();
     if let Some(UserId(unknown)) = added.iter().find(|user| !known.contains(user)) {
         return Err(invalid(format!("There is no user with the ID {unknown}.")));
     }
     group_store::remove_members(tx, id, &removed).await?;
     group_store::add_members(tx, id, &added).await?;
-    for user in removed {
-        note_audit(tx, Some(actor), user, AuditAction::GroupLeft, name).await?;
-    }
-    for user in added {
-        note_audit(tx, Some(actor), user, AuditAction::GroupJoined, name).await?;
-    }
+    note_audit_of_users(tx, actor, &removed, AuditAction::GroupLeft, name).await?;
+    note_audit_of_users(tx, actor, &added, AuditAction::GroupJoined, name).await?;
     Ok(())
 }
 

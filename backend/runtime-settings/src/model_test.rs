@@ -8,7 +8,7 @@ use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_llm::{
     ImagePart, ModelClient, ModelEvent, ModelMessage, ModelRequest, RetryPolicy, Sampling, ToolChoice, UserPart,
 };
-use tallybook_protocol::{ModelTest, ToolOffer, first_chars};
+use tallybook_protocol::{ModelTest, TestedToolMode, first_chars};
 use tallybook_tools::ToolSpec;
 use tokio::time::{Instant, timeout};
 
@@ -37,13 +37,13 @@ pub(crate) async fn run(entry: &ModelEntry) -> ModelTest {
     let began = Instant::now();
     let client = match connect(entry) {
         Ok(client) => client,
-        Err(error) => return failed(error, began, ToolOffer::Unknown),
+        Err(error) => return failed(error, began, TestedToolMode::Unknown),
     };
     let tools = tallybook_tools::builtin().ok().and_then(|registry| registry.find_spec(TOOL).cloned());
     let question = vec![UserPart::Text(QUESTION.to_owned())];
     let answered = ask(&*client, question, tools.into_iter().collect()).await;
     let ms = elapsed_ms(began);
-    let tools = client.tool_offer();
+    let tools = client.tool_offer().into();
     match answered {
         Ok(text) if text.trim().is_empty() => failed("The model sent an empty answer.".to_owned(), began, tools),
         Ok(text) => {
@@ -108,7 +108,7 @@ async fn ask(client: &dyn ModelClient, question: Vec<UserPart>, tools: Vec<ToolS
     read.map(|()| text)
 }
 
-fn failed(error: String, began: Instant, tools: ToolOffer) -> ModelTest {
+fn failed(error: String, began: Instant, tools: TestedToolMode) -> ModelTest {
     ModelTest { ok: false, text: String::new(), ms: elapsed_ms(began), error: Some(error), tools, vision: false }
 }
 

@@ -9,7 +9,7 @@ use tallybook_protocol::{
     ConfiguredToolServer, ConfiguredToolServers, LeftOutTestedTool, SettingsOrigin, TestedTool, ToolServerFields,
     ToolServerTest,
 };
-use tallybook_tools::{Risk, Secrets};
+use tallybook_tools::Secrets;
 
 use crate::{
     entries::take_secret,
@@ -117,7 +117,7 @@ impl RuntimeSettings {
                 .map(|tool| TestedTool {
                     name: shown(tool.name),
                     description: shown(tool.description),
-                    needs_approval: tool.risk == Risk::High,
+                    risk: tool.risk.as_str().to_owned(),
                 })
                 .collect(),
             left_out: tools

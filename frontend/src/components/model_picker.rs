@@ -31,10 +31,12 @@ pub(crate) fn ModelPicker(
     let text = use_language();
     // If the user may no longer use the conversation's model, the list also shows if it has only one entry.
     let is_gone = move || {
-        let is_there = |name: String| models.all().iter().any(|model| model.name == name);
-        models.chosen(current.get()).is_some_and(|name| !is_there(name))
+        let all = models.all();
+        let is_there = |name: String| all.iter().any(|model| model.name == name);
+        !all.is_empty() && models.chosen(current.get()).is_some_and(|name| !is_there(name))
     };
-    let is_list = memo(move |_| models.is_choice() || is_gone());
+    // A list that is shown stays, because it has the focus after a choice.
+    let is_list = memo(move |was: Option<&bool>| was == Some(&true) || models.is_choice() || is_gone());
     move || if is_list.get() { list(models, current, session, text) } else { only_model(models, text) }
 }
 

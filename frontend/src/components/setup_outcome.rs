@@ -34,9 +34,8 @@ fn tool_server_view(result: ToolServerTest, text: Language) -> AnyView {
         return failure(text.server_test_failed(), result.error);
     }
     let title = text.tools_found(result.tools.len());
-    let tools = result.tools.into_iter().map(|TestedTool { name, description, needs_approval }| {
-        let (risk, words) =
-            if needs_approval { ("high", text.needs_approval()) } else { ("low", text.needs_no_approval()) };
+    let tools = result.tools.into_iter().map(|TestedTool { name, description, risk }| {
+        let words = if risk == "low" { text.needs_no_approval() } else { text.needs_approval() };
         view! {
             <li class="tool-row" data-testid="tested-tool">
                 <div class="tool-row-head">

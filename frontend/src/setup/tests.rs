@@ -4,7 +4,7 @@ mod tool_servers;
 
 use serde_json::{Value, json};
 use tallybook_protocol::{
-    ConfiguredModel, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin, ToolOffer,
+    ConfiguredModel, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin, TestedToolMode,
 };
 
 use super::{Effect, Fault, Field, Input, Kind, Provider, Reason, Setup, TestResult, Work};
@@ -211,7 +211,7 @@ fn a_test_counts_until_the_settings_change() {
         text: "Hello".to_owned(),
         ms: 900,
         error: None,
-        tools: ToolOffer::Native,
+        tools: TestedToolMode::Native,
         vision: false,
     });
     assert!(setup.take(Input::Tested(ticket, Ok(passed.clone()))) == [Effect::ShowTest]);

@@ -1,6 +1,6 @@
 //! Texts about the fields of a model in the dialog that connects models, and about the test of a model.
 
-use tallybook_protocol::ToolOffer;
+use tallybook_protocol::TestedToolMode;
 
 use crate::{format, language::Language, setup::Provider};
 
@@ -114,10 +114,10 @@ impl Language {
     }
 
     /// Says in which way a model receives tools, and whether it reads images.
-    pub(crate) fn test_facts(self, tools: ToolOffer, vision: bool) -> String {
+    pub(crate) fn test_facts(self, tools: TestedToolMode, vision: bool) -> String {
         let tools = match tools {
-            ToolOffer::Prompt => self.tools_in_prompt(),
-            ToolOffer::Native | ToolOffer::Unknown => self.tools_native(),
+            TestedToolMode::Prompted => self.tools_in_prompt(),
+            TestedToolMode::Native | TestedToolMode::Unknown => self.tools_native(),
         };
         let vision = if vision { self.yes() } else { self.no() };
         format!("{}: {tools} · {}: {vision}", self.model_tool_mode(), self.model_vision())

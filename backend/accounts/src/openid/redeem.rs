@@ -63,13 +63,16 @@ impl Issuer {
         if found.is_complete() {
             return Ok(found);
         }
-        let can_ask = connection.metadata.userinfo_endpoint().is_some();
-        match access_token.filter(|_| can_ask) {
+        // Without an endpoint, the ID token has all claims.
+        if connection.metadata.userinfo_endpoint().is_none() {
+            return Ok(found.with_known_groups());
+        }
+        match access_token {
             Some(token) => Ok(match self.user_info(&connection, &token, &subject).await {
                 Some(more) => found.or(more).with_known_groups(),
                 None => found,
             }),
-            None => Ok(found.with_known_groups()),
+            None => Ok(found),
         }
     }
 

@@ -11,7 +11,7 @@ const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject,
 /// Maximum length of a subject, in characters: the width of its column.
 const MAX_SUBJECT_CHARS: usize = 200;
 
-/// Maximum number of rows that are read at once.
+/// Maximum number of rows that one statement reads or adds.
 const ROWS_AT_ONCE: u32 = 500;
 
 /// A row with texts that admins wrote: the reason for an access, and the filter of a search or an export.
@@ -155,6 +155,25 @@ pub async fn note(
     let subject = first_chars(subject, MAX_SUBJECT_CHARS);
     let query = tx.query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
     query.bind(now()).execute().await.map(|_| ())
+}
+
+/// Adds a row for each of `users`, like [`note`].
+pub async fn note_of_users(
+    tx: &mut Transaction,
+    actor: UserId,
+    users: &[UserId],
+    action: Action,
+    subject: &str,
+) -> sqlx::Result<()> {
+    let (subject, time) = (first_chars(subject, MAX_SUBJECT_CHARS), now());
+    for users in users.chunks(ROWS_AT_ONCE as usize) {
+        let mut insert = tx.query("INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES ");
+        insert.push_rows(users, |row, user| {
+            row.push(actor).push(*user).push(action.as_str()).push(subject).push(time);
+        });
+        insert.execute().await?;
+    }
+    Ok(())
 }
 
 /// Adds a row about `user`, unless an equal row was added since `since`, or `most` rows of the action were. The limits

@@ -73,3 +73,8 @@ pub(crate) async fn remove(tx: &mut Transaction, group: GroupId, user: UserId) -
         .await
         .map(|_| ())
 }
+
+/// Increments the version of a group, because its members have changed.
+pub(crate) async fn next_version(tx: &mut Transaction, group: GroupId) -> sqlx::Result<()> {
+    tx.query("UPDATE user_groups SET version = version + 1 WHERE id = ?").bind(group).execute().await.map(|_| ())
+}

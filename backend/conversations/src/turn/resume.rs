@@ -134,16 +134,16 @@ async fn try_resume(
         model: Some(model.name().to_owned()),
     });
     let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
-    let groups = &quota::find_groups(context, user).await?;
+    let limits = quota::find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    let settings = quota::lock_limited_user(context, &mut tx, user, groups).await?;
+    quota::lock_limited_user(&mut tx, user, &limits).await?;
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    let admitted = quota::NewTurn { user, groups, message: message.id, model, parts: None };
-    quota::admit_turn(context, &settings, &mut tx, admitted).await?;
+    let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
+    quota::admit_turn(context, &limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;

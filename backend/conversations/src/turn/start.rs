@@ -204,9 +204,9 @@ pub(crate) async fn start_turn(context: &Arc<Context>, params: StartParams<'_>) 
 async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
     let StartParams { user, row, question, parts, files, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
-    let groups = &quota::find_groups(context, user).await?;
+    let limits = quota::find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
-    let settings = quota::lock_limited_user(context, &mut tx, user, groups).await?;
+    quota::lock_limited_user(&mut tx, user, &limits).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -226,8 +226,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         Claim::Busy => return Ok(Start::Busy),
     };
     store_files(&mut tx, rows.user_message_id, files).await?;
-    let admitted = quota::NewTurn { user, groups, message: rows.assistant_message_id, model, parts: Some(parts) };
-    quota::admit_turn(context, &settings, &mut tx, admitted).await?;
+    let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
+    quota::admit_turn(context, &limits, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
         if let Some(input) = input {
             input.store(&mut tx, rows.assistant_message_id).await?;

@@ -221,7 +221,7 @@ on_every_engine! {
         model.reply([text("ready")]);
         model.reply([text("I see no picture.")]);
         let passed: Value = test(body("New", &model)).await.json().await.unwrap();
-        assert_eq!((&passed["tools"], &passed["vision"]), (&json!("prompt"), &json!(false)));
+        assert_eq!((&passed["tools"], &passed["vision"]), (&json!("prompted"), &json!(false)));
         let mut wrong = body("New", &model);
         wrong["api_key"] = json!(WRONG_KEY);
         let failed: Value = test(wrong).await.json().await.unwrap();

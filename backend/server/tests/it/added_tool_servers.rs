@@ -148,7 +148,7 @@ on_every_engine! {
         assert_eq!(passed["ok"], true, "{passed}");
         let tools = passed["tools"].as_array().unwrap();
         let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
-        assert!(echo["needs_approval"].is_boolean() && echo["description"].is_string(), "{echo}");
+        assert!(["low", "high"].contains(&echo["risk"].as_str().unwrap()) && echo["description"].is_string(), "{echo}");
         let mut wrong = body("new", &server);
         wrong["headers"] = json!({"Authorization": "Bearer wrong-5up3r"});
         let failed: Value = test(wrong).await.json().await.unwrap();

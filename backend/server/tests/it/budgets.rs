@@ -89,12 +89,25 @@ on_every_engine! {
         assert_eq!((&problem["used"], &problem["limit"]), (&json!(500), &json!(500)));
         assert!(problem["detail"].as_str().unwrap().starts_with("The server's budget of money for this month"), "{problem}");
 
-        let program = team.program(&ann).await;
-        let body = json!({"messages": [{"role": "user", "content": "Go?"}]});
-        let refused = team.send(&program, Method::POST, "/v1/chat/completions", body).await;
-        assert_eq!(refused.status(), 429);
-        let refused: Value = refused.json().await.unwrap();
-        assert_eq!(refused["error"]["code"], "budget_used_up", "{refused}");
+        let (program, messages) = (team.program(&ann).await, json!([{"role": "user", "content": "Go?"}]));
+        let name = team.json(&ann, Method::GET, "/api/models", Value::Null, 200).await["items"][0]["name"].clone();
+        let direct = format!("{}:plain", name.as_str().unwrap());
+        for (path, body) in [
+            ("/v1/chat/completions", json!({"messages": messages})),
+            ("/v1/chat/completions", json!({"messages": messages, "model": direct})),
+            ("/v1/responses", json!({"input": "Go?"})),
+            ("/v1/responses", json!({"input": "Go?", "model": direct})),
+            ("/v1/chat", json!({"messages": messages})),
+        ] {
+            let refused = team.send(&program, Method::POST, path, body.clone()).await;
+            assert_eq!(refused.status(), 429, "{path} {body}");
+            let refused: Value = refused.json().await.unwrap();
+            assert_eq!(refused["error"]["code"], "budget_used_up", "{path}: {refused}");
+        }
+        let answered = team.json(&admin, Method::GET, &format!("/api/conversations/{conversation}"), Value::Null, 200).await;
+        let regenerate =
+            format!("/api/conversations/{conversation}/messages/{}/regenerate", answered["messages"][1]["id"]);
+        used_up(team.send(&admin, Method::POST, &regenerate, json!({})).await).await;
         assert_eq!(model.unused_replies(), 0);
         assert_eq!(model.requests().len(), 1, "no model was called");
     }

@@ -110,8 +110,9 @@ impl ConversationService {
                         return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
                     }
                 }
-                // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it.
-                Err(ServiceError::LimitReached(_)) => {}
+                // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it, and a model is
+                // available to the user.
+                Err(ServiceError::LimitReached(_) | ServiceError::NoModel) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -78,8 +78,8 @@ async fn resume_decided_turn(context: &Arc<Context>, turn: DecidedTurn) -> Resul
     };
     let permit = StartPermit::take(context)?;
     match resume_decided(context, &permit, user_id, uuid, message_id).await {
-        // The turn resumes once the limits of its user permit it.
-        Ok(None) | Err(ServiceError::LimitReached(_)) => Ok(()),
+        // The turn resumes once the limits of its user permit it, and a model is available to the user.
+        Ok(None) | Err(ServiceError::LimitReached(_) | ServiceError::NoModel) => Ok(()),
         Ok(Some(_)) => {
             tracing::info!(%message_id, "resumed a turn after its decisions");
             Ok(())

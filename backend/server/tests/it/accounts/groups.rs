@@ -134,7 +134,7 @@ on_every_engine! {
         }
     }
 
-    /// An answer that is regenerated, continued or explained follows the permissions of that moment.
+    /// An answer that is regenerated or continued follows the permissions of that moment.
     async fn a_revoked_model_neither_regenerates_nor_continues_an_answer(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -192,6 +192,33 @@ on_every_engine! {
         }
         let calls = rows!(team.app, (String, Option<String>), "SELECT status, error_type FROM tool_calls ORDER BY id");
         assert_eq!(calls, [("success".to_owned(), None), ("error".to_owned(), Some("unknown_tool".to_owned()))]);
+    }
+
+    /// A call that waits for approval does not run if its user loses the tool server meanwhile. The turn continues.
+    async fn a_revoked_tool_server_does_not_run_a_call_that_waited(engine: Engine) {
+        let (model, server) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        let new = json!({"name": "files", "url": server.url(), "risk": "high"});
+        team.json(&admin, Method::POST, "/api/admin/tool-servers", new, 201).await;
+        let echo = "files__echo".to_owned();
+        eventually("the tool server is connected", async || names(&team, &ann, "/api/tools").await.contains(&echo)).await;
+        let staff = group(&team, &admin, "Staff", &["tool_server:files"], &[id]).await;
+        let conversation = team.conversation(&ann).await;
+        model.reply([tool_call(&echo, r#"{"text":"hello"}"#)]);
+        team.ask(&ann, &conversation, "Echo").await;
+        let waiting = rows!(team.app, (i64, String), "SELECT id, status FROM tool_calls");
+        assert_eq!(waiting[0].1, "awaiting_approval");
+
+        set_members(&team, &admin, staff, &[]).await;
+        model.reply([text("It is gone.")]);
+        let path = format!("/api/tool-calls/{}/decision", waiting[0].0);
+        let answer = team.send(&ann, Method::POST, &path, json!({"decision": "approve"})).await;
+        assert!(answer.text().await.unwrap().contains("It is gone."));
+        let calls = rows!(team.app, (String, Option<String>), "SELECT status, error_type FROM tool_calls");
+        assert_eq!(calls, [("error".to_owned(), Some("unknown_tool".to_owned()))]);
+        assert!(!server.seen().contains(&"tools/call echo".to_owned()));
     }
 
     async fn granted_rights_are_only_for_the_members(engine: Engine) {

@@ -13,6 +13,7 @@ messages! {
     save_budgets: "Save", "保存";
     budget_principal: "Applies to", "対象";
     all_users: "All users together", "全ユーザーの合計";
+    deleted_group: "Deleted group", "削除されたグループ";
     one_user: "One user", "1人のユーザー";
     budget_user: "User name", "ユーザー名";
     budget_period: "Period", "期間";

@@ -68,6 +68,12 @@ impl Row {
         self.tokens.is_empty() && self.money.is_empty()
     }
 
+    /// Returns `true` if the row belongs to a group that does not exist.
+    fn is_of_missing_group(&self, groups: &[Group]) -> bool {
+        let id = self.principal.strip_prefix("group:");
+        id.is_some_and(|id| !groups.iter().any(|group| group.id.to_string() == id))
+    }
+
     /// Returns the row of a budget. `users` has the names of users.
     fn of(budget: &Budget, users: &HashMap<i64, String>) -> Self {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
@@ -93,6 +99,7 @@ impl Row {
                 let id = users.get(&self.user).ok_or(texts.budget_user())?;
                 format!("user:{id}")
             }
+            _ if !self.user.is_empty() => return Err(texts.budget_user()),
             principal => principal.to_owned(),
         };
         let tokens = filled(&self.tokens).map(|text| text.parse().map_err(|_| texts.budget_tokens())).transpose()?;
@@ -167,11 +174,8 @@ fn read_rows(values: &FormValues) -> Vec<Row> {
     let [principals, users, periods, tokens, money, warnings] =
         ["principal", "user", "period", "tokens", "money", "warn_percent"].map(column);
     let cell = |column: &[String], index: usize| column.get(index).cloned().unwrap_or_default();
-    // The name of a user decides, whatever the list shows.
-    let principal_of =
-        |principal: &String, user: &str| if user.is_empty() { principal.clone() } else { ONE_USER.to_owned() };
     let row = |(index, principal): (usize, &String)| Row {
-        principal: principal_of(principal, &cell(&users, index)),
+        principal: principal.clone(),
         user: cell(&users, index),
         is_daily: cell(&periods, index) == BudgetPeriod::Day.as_str(),
         tokens: cell(&tokens, index),

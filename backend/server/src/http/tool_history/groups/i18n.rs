@@ -18,6 +18,9 @@ messages! {
     group_source: "Members", "メンバー";
     members_by_admins: "set by admins", "管理者が設定";
     members_by_provider: "set by the identity provider at each sign-in", "サインインのたびにIDプロバイダーが設定";
+    provider_adds_members:
+        "The identity provider adds members at each sign-in. Here you can only remove them.",
+        "メンバーはサインインのたびにIDプロバイダーが追加します。ここでは削除だけができます。";
     create_group: "Create", "作成";
     save_group: "Save", "保存";
     group_saved: "The group is saved.", "グループを保存しました。";

@@ -84,6 +84,9 @@ struct ShownGroup {
 struct GroupPage {
     frame: Frame,
     id: i64,
+    /// The stored name.
+    title: String,
+    /// The name in the field.
     name: String,
     version: i64,
     is_from_provider: bool,
@@ -168,20 +171,14 @@ pub(crate) async fn change(
     };
     let names: BTreeSet<String> =
         entered.members.lines().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-    // The field is absent if the identity provider sets the members.
-    let names = values.first("members").map(|_| names);
     let update = UpdateGroup {
         name: Some(entered.name.clone()).filter(|name| !name.is_empty()),
         grants: Some(entered.grants.clone()),
     };
     let version = entered.version;
     let work = move |settings: RuntimeSettings| async move {
-        let members = match names {
-            Some(names) => Some(settings.find_users_named(&names).await?),
-            None => None,
-        };
-        let members = members.map(|users| users.into_iter().map(|user| user.0).collect());
-        settings.update_group(caller.user, id, update, members, Some(version)).await
+        let members = settings.find_users_named(&names).await?.into_iter().map(|user| user.0).collect();
+        settings.update_group(caller.user, id, update, Some(members), Some(version)).await
     };
     match state.run_settings(work).await {
         Ok(_) => to(&format!("{URL}/{}?state=saved", id.0)),
@@ -262,8 +259,8 @@ async fn render_group(
     };
     let is_from_provider = group.origin == GroupOrigin::Oidc;
     let Entered { version, name, members, grants } = match entered {
-        // Fields that cannot be changed are not sent.
-        Some(entered) if is_from_provider => Entered { version: entered.version, grants: entered.grants, ..stored() },
+        // The field of the name cannot be changed, so it is not sent.
+        Some(entered) if is_from_provider => Entered { name: stored().name, ..entered },
         Some(entered) => entered,
         None => stored(),
     };
@@ -278,6 +275,7 @@ async fn render_group(
     let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
     let page = GroupPage {
         id: group.id,
+        title: group.name.clone(),
         name,
         version,
         is_from_provider,

@@ -54,6 +54,11 @@ on_every_engine! {
         let ann = sign_in(json!(["/crew"])).await;
         assert_eq!(groups_of_ann().await, ["oidc /crew", "page /crew"]);
         assert!(!names(&team, &ann, "/api/models").await.contains(&"Opal".to_owned()));
+        // If the provider cannot be asked for the groups, they stay as they are. Here it answers for another user.
+        issuer.say(Odd { person: json!({"sub": "s-2"}), ..Odd::default() });
+        let mut browser = Browser::new(&team);
+        assert_eq!(browser.sign_in("/sign-in/away").await.status(), 303);
+        assert_eq!(groups_of_ann().await, ["oidc /crew", "page /crew"]);
         sign_in(Value::Null).await;
         assert_eq!(groups_of_ann().await, ["page /crew"]);
 
@@ -61,6 +66,19 @@ on_every_engine! {
         let refused = team.send(&admin, Method::PUT, &format!("{path}/members"), json!({"user_ids": [id]})).await;
         assert_problem(refused, 409, "members-from-provider").await;
         sign_in(json!(["/staff"])).await;
+        // The page can remove members, too, and notices that the sign-in has changed them.
+        let group_of = async || team.json(&admin, Method::GET, &path, Value::Null, 200).await;
+        let post = async |fields: String| {
+            let request = team.request(&admin, Method::POST, &format!("/admin/groups/{}", prepared["id"]));
+            let form = "application/x-www-form-urlencoded";
+            request.header("content-type", form).body(fields).send().await.unwrap().status().as_u16()
+        };
+        assert_eq!(post(format!("version={}&members=&grant=upload", prepared["version"])).await, 412);
+        let shown = group_of().await;
+        assert_eq!(post(format!("version={}&members=ann%0D%0Aroot&grant=upload", shown["version"])).await, 409);
+        assert_eq!((&group_of().await["members"], &group_of().await["grants"]), (&json!(1), &shown["grants"]));
+        assert_eq!(post(format!("version={}&members=ann&grant=upload", shown["version"])).await, 303);
+        assert_eq!((&group_of().await["members"], &group_of().await["grants"]), (&json!(1), &json!(["upload"])));
         set_members(&team, &admin, prepared["id"].as_i64().unwrap(), &[]).await;
         assert_eq!(groups_of_ann().await, ["page /crew"]);
         let refused = team.send(&admin, Method::PATCH, &path, json!({"name": "other"})).await;
