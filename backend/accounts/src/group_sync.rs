@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tallybook_database::is_unique_violation;
 use tallybook_protocol::first_chars;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     service::with_retries,
     store::{
         audit::{self, Action},
-        groups, is_taken, users,
+        groups, users,
     },
 };
 
@@ -28,7 +29,7 @@ impl Accounts {
         let store = async || with_retries(|| self.store_groups(user, &names)).await;
         match store().await {
             // An admin has created a group of the same name at the same moment.
-            Err(AccountsError::Storage(error)) if is_taken(&error) => store().await,
+            Err(AccountsError::Storage(error)) if is_unique_violation(&error) => store().await,
             outcome => outcome,
         }
     }

@@ -2,7 +2,7 @@
 //! Only the owner of an account can link an identity, in the provider's callback (`identity_sign_in`). An admin who
 //! could link one could sign in as the owner. An equal name or email address never links accounts.
 
-use tallybook_database::Transaction;
+use tallybook_database::{Transaction, is_unique_violation};
 use tallybook_protocol::Identity;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     store::{
         audit::{self, Action},
         identities::{self, NewIdentityRow},
-        is_taken, sessions, users,
+        sessions, users,
     },
 };
 
@@ -95,8 +95,9 @@ pub(crate) async fn link(
     user: UserId,
     new: &NewIdentityRow,
 ) -> Result<(), AccountsError> {
-    let taken =
-        |error: sqlx::Error| if is_taken(&error) { OpenIdError::Taken.into() } else { AccountsError::from(error) };
+    let taken = |error: sqlx::Error| {
+        if is_unique_violation(&error) { OpenIdError::Taken.into() } else { AccountsError::from(error) }
+    };
     identities::create(tx, user, new).await.map_err(taken)?;
     // Omits the label: it identifies the user, and audit log rows outlast the account.
     Ok(audit::note(tx, actor, user, Action::IdentityLinked, "").await?)

@@ -1,7 +1,7 @@
 //! Signs users in with a password, and delays attempts to guess one.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::now;
+use tallybook_database::{is_unique_violation, now};
 
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, UserId,
@@ -9,7 +9,7 @@ use super::{
     names::spellings,
     secret::SecretHash,
     service::with_retries,
-    store::{attempts, is_taken, known_browsers, users::PasswordRow},
+    store::{attempts, known_browsers, users::PasswordRow},
     throttle::Subject,
 };
 
@@ -85,7 +85,9 @@ impl Accounts {
     pub(crate) async fn count_attempt(&self, subject: &Subject) -> Result<(), AccountsError> {
         let refused_until = match with_retries(|| self.count_once(subject)).await {
             // A concurrent attempt has just created the row.
-            Err(AccountsError::Storage(error)) if is_taken(&error) => with_retries(|| self.count_once(subject)).await?,
+            Err(AccountsError::Storage(error)) if is_unique_violation(&error) => {
+                with_retries(|| self.count_once(subject)).await?
+            }
             outcome => outcome?,
         };
         let Some(until) = refused_until else { return Ok(()) };

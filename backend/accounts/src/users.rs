@@ -2,7 +2,7 @@
 //! their own accounts, are in `links`.
 
 use serde::Deserialize;
-use tallybook_database::{Transaction, now};
+use tallybook_database::{Transaction, is_unique_violation, now};
 use tallybook_protocol::{Page, User, UserRole};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     service::with_retries,
     store::{
         audit::{self, Action},
-        is_taken, sessions,
+        sessions,
         users::{self, NO_USER, NewUserRow, PasswordRow},
     },
 };
@@ -215,5 +215,5 @@ pub(crate) async fn check_name(tx: &mut Transaction, name: &str) -> Result<(), A
 }
 
 pub(crate) fn name_taken(error: sqlx::Error) -> AccountsError {
-    if is_taken(&error) { AccountsError::NameTaken } else { error.into() }
+    if is_unique_violation(&error) { AccountsError::NameTaken } else { error.into() }
 }

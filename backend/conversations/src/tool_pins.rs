@@ -6,8 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
-use sqlx::error::DatabaseError;
-use tallybook_database::{Database, Transaction, now, select, with_retries};
+use tallybook_database::{Database, Transaction, is_unique_violation, now, select, with_retries};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 
 /// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
@@ -75,7 +74,7 @@ impl ToolPins {
             // Another replica may store its first listing at the same time. If both have a tool, the first definition
             // counts.
             match with_retries(|| self.create(server, seen)).await {
-                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
+                Err(error) if is_unique_violation(&error) => {}
                 outcome => outcome?,
             }
             known = self.list(server).await?;
@@ -126,9 +125,7 @@ pub(crate) async fn accept(
         .bind(now());
     match query.bind(now()).bind(server).bind(MAX_PINS).execute().await {
         // Another admin accepted the tool at the same moment.
-        Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
-            update(tx, &id, &hash).await
-        }
+        Err(error) if is_unique_violation(&error) => update(tx, &id, &hash).await,
         outcome => Ok(outcome?.rows == 1),
     }
 }

@@ -47,6 +47,11 @@ pub fn storage_failed(error: &sqlx::Error) -> &'static str {
     }
 }
 
+/// Returns `true` if a row with the same key exists.
+pub fn is_unique_violation(error: &Error) -> bool {
+    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
+}
+
 /// Returns `true` if the whole transaction was rolled back, so that a retry may succeed. After any other error it is
 /// unknown whether something was stored.
 pub fn is_rolled_back(error: &Error) -> bool {

@@ -29,7 +29,7 @@ pub use clock::now;
 pub use cluster::MigrationLease;
 pub use database::{Database, Reader, Transaction, Writer};
 pub use error::DbError;
-pub use failure::{FailureKind, broke_before_commit, classify, is_rolled_back, storage_failed};
+pub use failure::{FailureKind, broke_before_commit, classify, is_rolled_back, is_unique_violation, storage_failed};
 pub use lock::DatabaseLock;
 pub use pattern::Pattern;
 pub use private_files::create_new as create_private_file;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit, note_audit_of_users};
-use tallybook_database::{Transaction, with_retries};
+use tallybook_database::{Transaction, is_unique_violation, with_retries};
 use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup, first_chars};
 
 use crate::{
@@ -51,13 +51,11 @@ impl RuntimeSettings {
                 return Err(invalid(format!("There can be at most {MAX_GROUPS} groups. Delete one first.")));
             }
             self.check_exist(&grants, &[], &tool_servers)?;
-            let created = group_store::create(&mut tx, name, new.origin).await;
-            // A user of the group has just signed in through the identity provider.
-            let taken = |error: sqlx::Error| match error.as_database_error() {
-                Some(cause) if cause.is_unique_violation() => SettingsError::GroupNameTaken,
-                _ => error.into(),
+            let id = match group_store::create(&mut tx, name, new.origin).await {
+                // A user of the group has just signed in through the identity provider.
+                Err(error) if is_unique_violation(&error) => return Err(SettingsError::GroupNameTaken),
+                created => created?,
             };
-            let id = created.map_err(taken)?;
             group_store::set_grants(&mut tx, id, &grants).await?;
             note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &described(name, &grants)).await?;
             tx.commit().await?;

@@ -3,8 +3,7 @@
 //! files here. `http::site` stores the files, and `http::other_versions` serves them.
 
 use bytes::Bytes;
-use sqlx::error::DatabaseError;
-use tallybook_database::{Database, Transaction, now, select, with_retries};
+use tallybook_database::{Database, Transaction, is_unique_violation, now, select, with_retries};
 
 /// Maximum number of stored versions. The versions that were started last are kept.
 const MAX_VERSIONS: u32 = 5;
@@ -54,7 +53,7 @@ impl PageFiles {
         if !with_retries(|| self.set_started(folder)).await? {
             // If another replica of this version stores the files at the same time, one of the two waits for the other.
             match with_retries(|| self.create(folder, files)).await {
-                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
+                Err(error) if is_unique_violation(&error) => {}
                 outcome => outcome?,
             }
         }

@@ -13,15 +13,9 @@ pub(crate) mod links;
 pub(crate) mod sessions;
 pub(crate) mod users;
 
-use sqlx::error::DatabaseError;
 use tallybook_protocol::UserRole;
 
 use super::{Caller, Credential, UserId};
-
-/// Returns `true` if the error is a unique violation: a row with the same key exists.
-pub(crate) fn is_taken(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
-}
 
 /// The user of a session or an API key.
 #[derive(Debug, sqlx::FromRow)]

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
-use tallybook_database::{Database, Transaction, now, select};
+use tallybook_database::{Database, Transaction, is_unique_violation, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -146,7 +146,7 @@ pub(crate) async fn set_conversation(
         .bind(conversation_id);
     match create.execute().await {
         // Another request of the same chat was faster, and the ID refers to its conversation.
-        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+        Err(error) if is_unique_violation(&error) => Ok(()),
         done => done.map(|_| ()),
     }
 }

@@ -1,7 +1,6 @@
 //! SQL that writes `feedback`. `messages` reads it together with the answers.
 
-use sqlx::error::DatabaseError;
-use tallybook_database::{Database, now};
+use tallybook_database::{Database, is_unique_violation, now};
 use tallybook_protocol::{Feedback, MessageId};
 
 /// Stores the feedback on an answer in place of any earlier feedback.
@@ -32,9 +31,7 @@ pub(crate) async fn replace(db: &Database, answer: MessageId, feedback: &Feedbac
         .await;
     match inserted {
         // Another request has inserted the row since the update.
-        Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
-            update().await.map(|_| ())
-        }
+        Err(error) if is_unique_violation(&error) => update().await.map(|_| ()),
         inserted => inserted.map(|_| ()),
     }
 }

@@ -2,7 +2,7 @@
 //! prompt.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{Database, now, select};
+use tallybook_database::{Database, is_unique_violation, now, select};
 use tallybook_protocol::{ContextTruncation, MessageId};
 
 use crate::store::{
@@ -61,7 +61,7 @@ pub(crate) async fn create(
         .bind(summary);
     let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute().await;
     match created {
-        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+        Err(error) if is_unique_violation(&error) => Ok(()),
         done => done.map(|_| ()),
     }
 }

@@ -1,9 +1,7 @@
 //! SQL of `blobs` and `blob_chunks`: content by its SHA-256 hash.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, now, select};
-
-use crate::store::is_taken;
+use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, is_unique_violation, now, select};
 
 /// Value of `blobs.storage` for content in `blob_chunks`.
 pub(crate) const IN_DATABASE: &str = "database";
@@ -59,7 +57,7 @@ pub(crate) async fn create(db: &Database, new: NewBlob<'_>) -> sqlx::Result<bool
         .await;
     match created {
         Ok(_) => Ok(true),
-        Err(error) if is_taken(&error) => Ok(false),
+        Err(error) if is_unique_violation(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -75,7 +73,7 @@ pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, byt
         .execute()
         .await;
     match created {
-        Err(error) if !is_taken(&error) => Err(error),
+        Err(error) if !is_unique_violation(&error) => Err(error),
         _ => Ok(()),
     }
 }

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::error::DatabaseError;
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Transaction, select};
+use tallybook_database::{Database, Transaction, is_unique_violation, select};
 use tallybook_protocol::{Rating, ToolCallStatus};
 
 use super::sql::list_by_ids;
@@ -205,7 +204,7 @@ pub(crate) async fn count_hours(db: &Database, hours: &[DateTime<Utc>], now: Dat
             .execute()
             .await
         {
-            Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
+            Err(error) if is_unique_violation(&error) => return Ok(()),
             claimed => claimed?,
         };
         write_hour(&mut tx, *hour, rows).await?;

@@ -3,8 +3,7 @@
 //! only a few hundred rows of totals.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::error::DatabaseError;
-use tallybook_database::{Database, Row, Select, select};
+use tallybook_database::{Database, Row, Select, is_unique_violation, select};
 
 use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, UsageRow};
 
@@ -134,7 +133,7 @@ pub(crate) async fn list_counted_days(db: &Database, since: DateTime<Utc>) -> sq
 pub(crate) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<Utc>) -> sqlx::Result<()> {
     let mut tx = db.begin().await?;
     match tx.query("INSERT INTO counted_days (day, counted_at) VALUES (?, ?)").bind(day).bind(now).execute().await {
-        Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
+        Err(error) if is_unique_violation(&error) => return Ok(()),
         claimed => claimed?,
     };
     for create in CREATE {
