@@ -109,3 +109,35 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     }
   });
 }
+
+test("what a user may not do is not offered", async ({ browser, baseURL, request }) => {
+  await request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
+  await request.post("/api/users", { data: { name: "bob", password: PASSWORD } });
+  const context = await browser.newContext({ baseURL, serviceWorkers: "block" });
+  await context.request.post("/api/session", { data: { name: "bob", password: PASSWORD } });
+  const page = await context.newPage();
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await expect(page.getByTestId("attach")).toBeVisible();
+  await chat.ask("What is 1 + 2?");
+  const uuid = page.url().split("/c/")[1];
+  expect((await context.request.post(`/api/conversations/${uuid}/shares`, { data: {} })).status()).toBe(201);
+
+  // Only members of this group, which has none, may do these things.
+  const rights = ["make_keys", "upload", "share"];
+  const made = await request.post("/api/groups", { data: { name: "Trusted", grants: rights } });
+  expect(made.status()).toBe(201);
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await expect(page.getByTestId("attach")).toHaveCount(0);
+  await page.getByTestId("conversation-menu").first().click();
+  await page.getByTestId("menu-share").click();
+  await expect(page.getByTestId("may-not-share")).toContainText("Ask an admin");
+  await expect(page.getByTestId("make-link")).toHaveCount(0);
+  await page.getByTestId("shares").getByRole("button", { name: "Revoke" }).click();
+  await expect(page.getByTestId("shares").locator("li"), "a link can still be revoked").toHaveCount(0);
+  await page.goto("/settings");
+  await expect(page.getByTestId("may-not-make-keys")).toBeVisible();
+  await expect(page.getByTestId("make-key")).toHaveCount(0);
+  await context.close();
+});

@@ -4,7 +4,7 @@
 use std::{future::Future, pin::Pin};
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rights, ToolInfo, Window};
 use uuid::Uuid;
 
 use crate::preferences::{NewChatModels, Preferences};
@@ -44,6 +44,9 @@ pub trait PageData: Send + Sync {
 
     /// Returns `true` if the user is an admin, or the owner of a server without accounts.
     fn is_admin(&self) -> bool;
+
+    /// Returns the user's rights.
+    fn rights(&self) -> PageFuture<Rights>;
 
     /// Returns `true` if another user changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;

@@ -4,7 +4,7 @@
 use leptos::prelude::document;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::value::RawValue;
-use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rights};
 
 use crate::{
     address::Address,
@@ -39,6 +39,8 @@ pub(crate) struct Start {
     pub(crate) person: Option<String>,
     /// `true` if the user is an admin, who may connect models.
     pub(crate) is_admin: bool,
+    /// The user's rights. What the user may not do is not offered.
+    pub(crate) rights: Rights,
     /// `true` if another user changed the user's account and the user has not acknowledged it.
     pub(crate) is_account_changed: bool,
 }
@@ -110,13 +112,28 @@ impl Start {
         }
         // If the list could not be loaded, the database is unreachable, so the rest would fail, too.
         let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
-        let (models, tools) = match &list {
-            Ok(_) => (data.models().await.unwrap_or_default(), data.tools().await.unwrap_or_default()),
-            Err(_) => (ModelList::default(), Vec::new()),
+        let (models, tools, rights) = match &list {
+            Ok(_) => (
+                data.models().await.unwrap_or_default(),
+                data.tools().await.unwrap_or_default(),
+                data.rights().await.unwrap_or_default(),
+            ),
+            Err(_) => Default::default(),
         };
         let offer = Offer::new(tools, &default_info(&models));
-        let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
-        Self { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed }
+        Self {
+            address,
+            folder: folder.to_owned(),
+            list,
+            content,
+            models,
+            new_chat_models: data.new_chat_models(),
+            offer,
+            person,
+            is_admin,
+            rights,
+            is_account_changed,
+        }
     }
 
     /// Returns the text of the element [`START_ID`]: JSON within a JSON string. Because `<` is escaped in that
@@ -158,7 +175,7 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Content, ModelList, NewChatModels, Offer, PageError, Start};
+    use super::{Address, Content, ModelList, NewChatModels, Offer, PageError, Rights, Start};
 
     #[test]
     fn text_in_the_document_cannot_end_the_script_and_is_unchanged() {
@@ -173,6 +190,7 @@ mod tests {
             offer: Offer::default(),
             person: None,
             is_admin: false,
+            rights: Rights::default(),
             is_account_changed: false,
         };
         let text = start.to_text().unwrap();

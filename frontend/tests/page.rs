@@ -13,7 +13,7 @@ use tallybook_frontend::{
 };
 use tallybook_protocol::{
     CatalogModel, Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelList, Page,
-    RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, ToolInfo, ToolOffer, Usage, Window,
+    RawJson, Rights, Role, ToolCall, ToolCallId, ToolCallStatus, ToolInfo, ToolOffer, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -34,6 +34,7 @@ struct Data {
     path: String,
     away: bool,
     is_admin: bool,
+    has_no_rights: bool,
     preferences: Preferences,
     /// Tools besides those that calculate.
     other_tools: usize,
@@ -114,6 +115,10 @@ impl PageData for Data {
 
     fn is_admin(&self) -> bool {
         self.is_admin
+    }
+
+    fn rights(&self) -> PageFuture<Rights> {
+        self.answer(Rights { upload: !self.has_no_rights, ..Rights::default() })
     }
 
     fn has_account_changes(&self) -> PageFuture<bool> {
@@ -343,6 +348,15 @@ async fn only_admins_can_connect_a_model_to_replace_the_demo_model() {
     let (html, _) = render("/", Data::default()).await;
     assert!(html.contains("Ask an admin to connect another model."), "{html}");
     assert!(!html.contains("data-testid=\"connect-model\""), "{html}");
+}
+
+#[tokio::test]
+async fn the_button_that_attaches_files_needs_the_right_to_upload() {
+    let (html, _) = render("/", Data::default()).await;
+    assert!(html.contains("data-testid=\"attach\""), "{html}");
+    let (html, _) = render("/", Data { has_no_rights: true, ..Data::default() }).await;
+    assert!(!html.contains("data-testid=\"attach\""), "{html}");
+    assert!(html.contains("data-testid=\"composer\""), "{html}");
 }
 
 #[tokio::test]

@@ -152,22 +152,17 @@ impl Accounts {
         if !issuer.settings().allows_email(claims.verified_email()) {
             return Err(OpenIdError::WrongDomain.into());
         }
-        match purpose {
-            Purpose::SignIn { next } => {
-                let user = self.owner_of(&claims, None, &browser).await?;
-                self.sync_groups(user, &claims).await?;
-                Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, next))
-            }
+        let (user, next) = match purpose {
+            Purpose::SignIn { next } => (self.owner_of(&claims, None, &browser).await?, Some(next)),
             Purpose::Invitation { token } => {
-                let user = self.owner_of(&claims, Some(token), &browser).await?;
-                self.sync_groups(user, &claims).await?;
-                Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned()))
+                (self.owner_of(&claims, Some(token), &browser).await?, Some("/".to_owned()))
             }
-            Purpose::Link => {
-                let user = self.link_own(&claims, caller).await?;
-                self.sync_groups(user, &claims).await?;
-                Ok(CallbackOutcome::Linked)
-            }
+            Purpose::Link => (self.link_own(&claims, caller).await?, None),
+        };
+        self.sync_groups(user, &claims).await?;
+        match next {
+            Some(next) => Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, next)),
+            None => Ok(CallbackOutcome::Linked),
         }
     }
 
@@ -267,8 +262,8 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Links the identity to the caller's account, and returns the user. Fails with `Stale` if the caller has no session, or if the session
-    /// has no recent, unused proof of ownership.
+    /// Links the identity to the caller's account, and returns the user. Fails with `Stale` if the caller has no session, or
+    /// if the session has no recent, unused proof of ownership.
     async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<UserId, AccountsError> {
         let session = caller.and_then(|caller| match caller.credential {
             Credential::Session(id) => Some((caller.user, id)),

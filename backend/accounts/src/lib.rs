@@ -34,7 +34,7 @@ pub use caller::{Caller, Credential, UserId};
 pub use error::AccountsError;
 pub use identity_sign_in::{AuthorizationRequest, CallbackOutcome, CallbackParams};
 pub use keys::NewKey;
-pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
+pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME, MAX_GROUP_NAME_CHARS, MAX_GROUPS};
 pub use openid::{FLOW_LIFETIME, Purpose};
 pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;

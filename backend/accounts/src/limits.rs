@@ -21,15 +21,12 @@ pub(crate) const MAX_IDENTITIES: i64 = 10;
 pub(crate) const MAX_INVITATIONS: i64 = 1000;
 /// Maximum number of accounts, including deactivated and deleted ones.
 pub(crate) const MAX_USERS: i64 = 100_000;
-
 /// Maximum number of groups.
-pub(crate) const MAX_GROUPS: i64 = 1000;
-
+pub const MAX_GROUPS: i64 = 1000;
 /// Maximum number of groups that the identity provider can name for one user.
 pub(crate) const MAX_GROUPS_OF_USER: usize = 200;
-
 /// Maximum length of the name of a group, in characters.
-pub(crate) const MAX_GROUP_NAME_CHARS: usize = 200;
+pub const MAX_GROUP_NAME_CHARS: usize = 200;
 /// Maximum number of accounts on a page of the user list.
 pub(crate) const USERS_AT_ONCE: u32 = 100;
 

@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::RwLock;
 use tallybook_database::Database;
-use tallybook_protocol::UserRole;
+use tallybook_protocol::{Rights, UserRole};
 
 use crate::{
     UserId,
@@ -100,8 +100,13 @@ impl Permissions {
         if users::find(&self.db, user).await?.is_some_and(|user| user.role == UserRole::Admin) {
             return Ok(UserPermissions::default());
         }
-        let groups = groups::list_of(&self.db, user).await?;
-        Ok(UserPermissions { limited: Some((grants, groups.into_iter().collect())) })
+        let groups = self.groups_of(user).await?.into_iter().map(|(id, _)| id).collect();
+        Ok(UserPermissions { limited: Some((grants, groups)) })
+    }
+
+    /// Lists the groups of a user with their names.
+    pub async fn groups_of(&self, user: UserId) -> sqlx::Result<Vec<(GroupId, String)>> {
+        groups::list_of(&self.db, user).await
     }
 }
 
@@ -120,6 +125,15 @@ impl UserPermissions {
     /// Returns `true` if the user may use the tools of the tool server with this name.
     pub fn allows_tool_server(&self, name: &str) -> bool {
         self.limited.is_none() || self.allows(&Permission::ToolServer(name.to_owned()))
+    }
+
+    /// Returns the user's rights.
+    pub fn rights(&self) -> Rights {
+        Rights {
+            make_keys: self.allows(&Permission::MakeKeys),
+            upload: self.allows(&Permission::Upload),
+            share: self.allows(&Permission::Share),
+        }
     }
 }
 

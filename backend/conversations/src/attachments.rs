@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user or is
-/// not ready, and if one is an image and the model reads none.
+/// not ready, and if one is an image and the model reads none. `models` are those of the user.
 pub(crate) async fn find_attached(
     context: &Context,
     user: UserId,
     parts: &[MessagePart],
-    model: &Model,
+    (models, model): (&PermittedModels, &Model),
 ) -> Result<Vec<FileRow>, ServiceError> {
     let mut files = Vec::new();
     for part in parts {
@@ -37,7 +37,7 @@ pub(crate) async fn find_attached(
         files.push(file);
     }
     if files.iter().any(|file| file.kind == FileKind::Image) {
-        check_vision(&context.models_of(user).await?, model)?;
+        check_vision(models, model)?;
     }
     Ok(files)
 }

@@ -24,6 +24,33 @@ pub enum BudgetOwner {
     User(UserId),
 }
 
+impl BudgetOwner {
+    /// Reads the principal of a budget, as [`fmt::Display`] writes it: `all`, `group:ID` or `user:ID`.
+    pub fn parse(principal: &str) -> Option<Self> {
+        if principal == "all" {
+            return Some(Self::All);
+        }
+        let (kind, text) = principal.split_once(':')?;
+        // Each user and group has only one name here.
+        let id: i64 = text.parse().ok().filter(|id: &i64| *id > 0 && id.to_string() == text)?;
+        match kind {
+            "group" => Some(Self::Group(GroupId(id))),
+            "user" => Some(Self::User(UserId(id))),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BudgetOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Group(GroupId(id)) => write!(f, "group:{id}"),
+            Self::User(UserId(id)) => write!(f, "user:{id}"),
+        }
+    }
+}
+
 /// A budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {

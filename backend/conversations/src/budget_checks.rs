@@ -1,5 +1,4 @@
-//! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within
-//! a day or a month.
+//! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within a day or a month.
 //! They are checked when a turn, or another request that calls a model, begins. Like the limits of a user (`quota`), they
 //! are checked against rows that exist anyway, so they apply across all replicas, and deleting conversations gives nothing
 //! back: deleted data is kept while it counts.
@@ -31,7 +30,8 @@ fn period_of(period: BudgetPeriod, time: DateTime<Utc>) -> (DateTime<Utc>, DateT
     (midnight(first), midnight(next.unwrap_or(first)))
 }
 
-/// Returns `true` if a budget may apply to this user. A budget of a group always may, because its members are not known here.
+/// Returns `true` if a budget may apply to this user. A budget of a group always may, because its members are not known
+/// here.
 pub(crate) fn may_have_any(settings: &ChangeableSettings, user: UserId) -> bool {
     let may_apply = |owner| !matches!(owner, BudgetOwner::User(other) if other != user);
     settings.budgets.iter().any(|budget| may_apply(budget.owner))
@@ -45,7 +45,7 @@ pub(crate) async fn find_groups(
 ) -> sqlx::Result<Vec<(GroupId, String)>> {
     let is_of_group = |budget: &Budget| matches!(budget.owner, BudgetOwner::Group(_));
     if settings.budgets.iter().any(is_of_group) {
-        budgets::read_groups(&context.db, user).await
+        context.settings.permissions.groups_of(user).await
     } else {
         Ok(Vec::new())
     }
@@ -58,12 +58,13 @@ pub(crate) async fn lock_shared(
     tx: &mut Transaction,
     groups: &[GroupId],
 ) -> sqlx::Result<()> {
-    let principal = |budget: &Budget| match budget.owner {
-        BudgetOwner::All => Some("all".to_owned()),
-        BudgetOwner::Group(group) if groups.contains(&group) => Some(format!("group:{}", group.0)),
-        BudgetOwner::Group(_) | BudgetOwner::User(_) => None,
+    let is_shared = |owner: &BudgetOwner| match owner {
+        BudgetOwner::All => true,
+        BudgetOwner::Group(group) => groups.contains(group),
+        BudgetOwner::User(_) => false,
     };
-    let principals: Vec<String> = settings.budgets.iter().filter_map(principal).collect();
+    let owners = settings.budgets.iter().map(|budget| budget.owner).filter(is_shared);
+    let principals: Vec<String> = owners.map(|owner| owner.to_string()).collect();
     if principals.is_empty() { Ok(()) } else { budgets::lock(tx, &principals).await }
 }
 

@@ -59,6 +59,7 @@ pub use service::ConversationService;
 pub use settings::{ChangeableSettings, ConversationSettings, CurrentSettings, MemorySettings, PlanSettings};
 pub use store::{ApiClient, ConversationId, FeedbackRow, ListFilter};
 pub use tool_call::CallPart;
+pub use tool_switches::may_use;
 pub use turn::{
     ApiClientRequest, Chaining, ClientCall, ClientInput, ClientTool, DecisionAnswer, EventsAnswer, NextRun,
     ResponseInput, StartedTurn, StoredResponse,

@@ -60,9 +60,10 @@ impl ConversationService {
         }
         let ApiClientRequest { program, model, question, input, .. } = request;
         let user = program.user;
-        let model = &context.models_of(user).await?.choose(model.as_deref(), None)?;
+        let models = context.models_of(user).await?;
+        let model = &models.choose(model.as_deref(), None)?;
         check_file_count(&question)?;
-        find_attached(context, user, &question, model).await?;
+        find_attached(context, user, &question, (&models, model)).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let ClientInput { mut messages, system, sampling, .. } = input;
         PromptFiles::of_model(context, model).load_all(user, &mut messages).await?;

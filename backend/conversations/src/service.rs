@@ -12,7 +12,6 @@ use crate::{
     ServiceError,
     context::Context,
     models::{Catalog, PermittedModels},
-    store::budgets,
     work_counts::{TurnCounts, WorkCounts},
 };
 
@@ -58,7 +57,7 @@ impl ConversationService {
 
     /// Lists the names of a user's groups.
     pub async fn list_groups_of(&self, user: UserId) -> Result<Vec<String>, ServiceError> {
-        let groups = budgets::read_groups(&self.context.db, user).await?;
+        let groups = self.context.settings.permissions.groups_of(user).await?;
         Ok(groups.into_iter().map(|(_, name)| name).collect())
     }
 

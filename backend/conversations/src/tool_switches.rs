@@ -106,7 +106,7 @@ impl Context {
 }
 
 /// Returns `true` if a user with these permissions may use the tool. Built-in tools are open to all users.
-pub(crate) fn may_use(permissions: &UserPermissions, tool: &ToolSpec) -> bool {
+pub fn may_use(permissions: &UserPermissions, tool: &ToolSpec) -> bool {
     tool.server.as_deref().is_none_or(|server| permissions.allows_tool_server(server))
 }
 

@@ -1,6 +1,7 @@
 //! SQL on the table `budgets`.
 
-use tallybook_accounts::{GroupId, UserId};
+use tallybook_accounts::UserId;
+use tallybook_conversations::BudgetOwner;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{Budget, BudgetPeriod};
 
@@ -51,10 +52,9 @@ pub(crate) async fn has_user(tx: &mut Transaction, user: UserId) -> sqlx::Result
     Ok(count > 0)
 }
 
-/// Deletes the budgets of a group.
-pub(crate) async fn delete_of_group(tx: &mut Transaction, group: GroupId) -> sqlx::Result<()> {
-    let principal = format!("group:{}", group.0);
-    tx.query("DELETE FROM budgets WHERE principal = ?").bind(principal).execute().await.map(|_| ())
+/// Deletes the budgets of a user or a group.
+pub(crate) async fn delete_of(tx: &mut Transaction, owner: BudgetOwner) -> sqlx::Result<()> {
+    tx.query("DELETE FROM budgets WHERE principal = ?").bind(owner.to_string()).execute().await.map(|_| ())
 }
 
 /// Adds a budget.

@@ -5,12 +5,15 @@ use std::collections::HashSet;
 use tallybook_accounts::{AuditAction, UserId, note_audit};
 use tallybook_conversations::BudgetOwner;
 use tallybook_database::with_retries;
-use tallybook_protocol::{Budget, first_chars};
+use tallybook_protocol::Budget;
 
-use crate::{budget_store, effective::owner_of, error::SettingsError, group_store, service::RuntimeSettings, store};
-
-/// Maximum length of a principal in an error message, in characters.
-const MAX_SHOWN_CHARS: usize = 100;
+use crate::{
+    budget_store,
+    error::{SettingsError, shown},
+    group_store,
+    service::RuntimeSettings,
+    store,
+};
 
 /// Maximum number of budgets.
 const MAX_BUDGETS: usize = 1000;
@@ -41,7 +44,7 @@ impl RuntimeSettings {
             }
             budget_store::delete_all(&mut tx).await?;
             for budget in &budgets {
-                let missing = match owner_of(&budget.principal) {
+                let missing = match BudgetOwner::parse(&budget.principal) {
                     Some(BudgetOwner::User(user)) if !budget_store::has_user(&mut tx, user).await? => "user",
                     Some(BudgetOwner::Group(id)) if group_store::find(&mut tx, id).await?.is_none() => "group",
                     _ => "",
@@ -69,10 +72,10 @@ fn check(budgets: &[Budget]) -> Result<(), String> {
     let mut seen = HashSet::new();
     for budget in budgets {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
-        if owner_of(principal).is_none() {
+        if BudgetOwner::parse(principal).is_none() {
             return Err(format!(
                 "The principal {:?} is not valid. It must be all, or user: or group: and an ID.",
-                first_chars(principal, MAX_SHOWN_CHARS)
+                shown(principal)
             ));
         }
         if !seen.insert((principal, period.as_str())) {

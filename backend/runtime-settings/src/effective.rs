@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
-use tallybook_accounts::{AccountRules, GroupId, SignUp, UserId};
+use tallybook_accounts::{AccountRules, SignUp};
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
 use tallybook_conversations::{
     Budget, BudgetOwner, ChangeableSettings, MemorySettings, PlanSettings, UserLimits,
@@ -234,27 +234,12 @@ pub(crate) fn for_conversations(
     }
 }
 
-/// Returns the users that the principal of a budget names: `all`, `group:ID` or `user:ID`.
-pub(crate) fn owner_of(principal: &str) -> Option<BudgetOwner> {
-    if principal == "all" {
-        return Some(BudgetOwner::All);
-    }
-    let (kind, text) = principal.split_once(':')?;
-    // Each user and group has only one name here.
-    let id: i64 = text.parse().ok().filter(|id: &i64| *id > 0 && id.to_string() == text)?;
-    match kind {
-        "group" => Some(BudgetOwner::Group(GroupId(id))),
-        "user" => Some(BudgetOwner::User(UserId(id))),
-        _ => None,
-    }
-}
-
 /// Returns the budgets as conversations enforce them.
 pub(crate) fn budgets_for_conversations(budgets: Vec<tallybook_protocol::Budget>) -> Vec<Budget> {
     let convert = |budget: tallybook_protocol::Budget| {
         let tallybook_protocol::Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
         // A principal of a later version is ignored.
-        Some(Budget { owner: owner_of(&principal)?, period, tokens, cost_nanos, warn_at })
+        Some(Budget { owner: BudgetOwner::parse(&principal)?, period, tokens, cost_nanos, warn_at })
     };
     budgets.into_iter().filter_map(convert).collect()
 }

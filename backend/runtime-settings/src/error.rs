@@ -2,8 +2,17 @@
 
 use tallybook_database::{TransactionError, is_rolled_back};
 use tallybook_llm::DiscoverError;
+use tallybook_protocol::first_chars;
 
 use crate::{kind::EntryKind, seal::SealError};
+
+/// Maximum length of a text of the request in an error message, in characters.
+const MAX_SHOWN_CHARS: usize = 100;
+
+/// Returns the beginning of a text that a client sent, for an error message.
+pub(crate) fn shown(text: &str) -> &str {
+    first_chars(text, MAX_SHOWN_CHARS)
+}
 
 /// An error of a use case. The messages are written for admins.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +41,7 @@ pub enum SettingsError {
     /// A budget is not valid.
     #[error("{0}")]
     InvalidBudget(String),
-    /// There is no group with this ID.
+    /// No group has this ID.
     #[error("This group does not exist. It may have been deleted.")]
     NoSuchGroup,
     /// A group is not valid.

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
-use tallybook_accounts::{Grants, GroupId, Permission, UserId};
+use tallybook_accounts::{Grants, GroupId, MAX_GROUPS, Permission, UserId};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{Group, GroupMember, GroupOrigin};
-
-/// Maximum number of groups.
-pub(crate) const MAX_GROUPS: u32 = 1000;
 
 /// Maximum number of grants that are read: those of all groups.
 const MAX_GRANTS: u32 = 100_000;

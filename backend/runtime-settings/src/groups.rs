@@ -2,23 +2,20 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use tallybook_accounts::{AuditAction, GroupId, Permission, UserId, note_audit, note_audit_of_users};
+use tallybook_accounts::{
+    AuditAction, GroupId, MAX_GROUP_NAME_CHARS, MAX_GROUPS, Permission, UserId, note_audit, note_audit_of_users,
+};
+use tallybook_conversations::BudgetOwner;
 use tallybook_database::{Transaction, is_unique_violation, with_retries};
-use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup, first_chars};
+use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup};
 
 use crate::{
     budget_store,
-    error::SettingsError,
-    group_store::{self, LockedGroup, MAX_GROUPS, MAX_MEMBERS},
+    error::{SettingsError, shown},
+    group_store::{self, LockedGroup, MAX_MEMBERS},
     service::RuntimeSettings,
     store,
 };
-
-/// Maximum length of the name of a group, in characters.
-const MAX_NAME_CHARS: usize = 200;
-
-/// Maximum length of a text of the request in an error message, in characters.
-const MAX_SHOWN_CHARS: usize = 100;
 
 /// Maximum number of grants of a group.
 const MAX_GRANTS: usize = 100;
@@ -47,7 +44,7 @@ impl RuntimeSettings {
             if group_store::is_taken(&mut tx, name, new.origin).await? {
                 return Err(SettingsError::GroupNameTaken);
             }
-            if group_store::count(&mut tx).await? >= MAX_GROUPS.into() {
+            if group_store::count(&mut tx).await? >= MAX_GROUPS {
                 return Err(invalid(format!("There can be at most {MAX_GROUPS} groups. Delete one first.")));
             }
             self.check_exist(&grants, &[], &tool_servers)?;
@@ -125,7 +122,7 @@ impl RuntimeSettings {
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
             // In the order of the locks of a turn that begins.
-            budget_store::delete_of_group(&mut tx, id).await?;
+            budget_store::delete_of(&mut tx, BudgetOwner::Group(id)).await?;
             group_store::delete(&mut tx, id).await?;
             note_audit(&mut tx, Some(actor), actor, AuditAction::GroupDeleted, &group.name).await?;
             Ok::<_, SettingsError>(tx.commit().await?)
@@ -134,9 +131,8 @@ impl RuntimeSettings {
         self.refresh().await
     }
 
-    /// Lists the members of a group by name.
+    /// Lists the members of an existing group by name.
     pub async fn list_group_members(&self, id: GroupId) -> Result<GroupMembers, SettingsError> {
-        self.find_group(id).await?;
         Ok(GroupMembers { items: group_store::list_members(&self.context.db, id).await? })
     }
 
@@ -222,19 +218,14 @@ async fn replace_members(
     Ok(())
 }
 
-/// Returns the beginning of a text that a client sent, for an error message.
-fn shown(text: &str) -> &str {
-    first_chars(text, MAX_SHOWN_CHARS)
-}
-
 fn too_many_members() -> SettingsError {
     invalid(format!("A group can have at most {MAX_MEMBERS} members."))
 }
 
 fn check_name(name: &str) -> Result<&str, SettingsError> {
     let name = name.trim();
-    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        return Err(invalid(format!("The name of a group has 1 to {MAX_NAME_CHARS} characters, in one line.")));
+    if name.is_empty() || name.chars().count() > MAX_GROUP_NAME_CHARS || name.chars().any(char::is_control) {
+        return Err(invalid(format!("The name of a group has 1 to {MAX_GROUP_NAME_CHARS} characters, in one line.")));
     }
     Ok(name)
 }

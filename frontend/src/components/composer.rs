@@ -5,6 +5,7 @@ use leptos::{
     html,
     prelude::*,
 };
+use tallybook_protocol::Rights;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, File, FileList};
 
@@ -17,7 +18,7 @@ use crate::{
         plan_switch::PlanSwitch,
         typing::{enter_sends, focus_composer, is_touched, leave_button, sends},
     },
-    language::use_language,
+    language::{Language, use_language},
     models::Models,
     reactive::{effect, memo},
     session::{Phase, Place, Session},
@@ -38,14 +39,14 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let has_files = memo(move |_| session.files.with(|files| !files.is_empty()));
     let has_draft = memo(move |_| has_files.get() || session.draft.with(|draft| !draft.trim().is_empty()));
     let pasted = RwSignal::new(None::<String>);
-    let file_input = NodeRef::<html::Input>::new();
+    let may_upload = use_context::<Rights>().unwrap_or_default().upload;
     // The user opens a chat to write in it. At the end of an answer, the focus stays where the user reads.
     if !untrack(|| session.is_busy()) {
         focus_composer();
     }
     let is_dropping = RwSignal::new(false);
     take_drops(session, is_dropping);
-    take_pastes(session, pasted);
+    take_pastes(session, may_upload.then_some(pasted));
     let hint = memo(move |_| match () {
         () if is_dropping.get() => Hint::Obstacle(text.drop_here()),
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
@@ -102,31 +103,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <button
-                    type="button"
-                    class="button icon-only quiet"
-                    data-testid="attach"
-                    aria-label=text.attach()
-                    title=text.attach()
-                    disabled=!browser::IS_HERE
-                    on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
-                >
-                    <Draw icon=Icon::Clip />
-                </button>
-                <input
-                    type="file"
-                    multiple
-                    hidden
-                    data-testid="file-input"
-                    aria-label=text.attach()
-                    node_ref=file_input
-                    on:change:target=move |event| {
-                        let input = event.target();
-                        session.attach(listed(input.files()));
-                        // The same file can be chosen again after it was removed.
-                        input.set_value("");
-                    }
-                />
+                {may_upload.then(|| attach_button(session, text))}
                 {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
                 // `OF_KEYS`
                 <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
@@ -139,6 +116,39 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 </span>
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// Renders the button that attaches files.
+fn attach_button(session: Session, text: Language) -> AnyView {
+    let file_input = NodeRef::<html::Input>::new();
+    view! {
+        <button
+            type="button"
+            class="button icon-only quiet"
+            data-testid="attach"
+            aria-label=text.attach()
+            title=text.attach()
+            disabled=!browser::IS_HERE
+            on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
+        >
+            <Draw icon=Icon::Clip />
+        </button>
+        <input
+            type="file"
+            multiple
+            hidden
+            data-testid="file-input"
+            aria-label=text.attach()
+            node_ref=file_input
+            on:change:target=move |event| {
+                let input = event.target();
+                session.attach(listed(input.files()));
+                // The same file can be chosen again after it was removed.
+                input.set_value("");
+            }
+        />
     }
     .into_any()
 }
@@ -200,8 +210,8 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
 }
 
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
-/// a file.
-fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
+/// a file, if there is a place for the offer.
+fn take_pastes(session: Session, long_text: Option<RwSignal<Option<String>>>) {
     effect(move || {
         let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
             let Some(data) = event.clipboard_data() else { return };
@@ -211,7 +221,8 @@ fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
                 session.attach(listed(data.files()));
             }
             let text = data.get_data("text/plain").unwrap_or_default();
-            if browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE {
+            let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE;
+            if let Some(long_text) = long_text.filter(|_| is_long) {
                 // A field has these line breaks only.
                 long_text.set(Some(text.replace("\r\n", "\n").replace('\r', "\n")));
             }

@@ -90,6 +90,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
     let usage = |me: &Me| (me.limits, me.budgets.clone(), me.this_month.clone());
     let (limits, budgets, this_month) = me.with_untracked(|me| me.as_ref().map(usage)).unwrap_or_default();
     let has_password = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.has_password));
+    let may_make_keys = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.rights.make_keys));
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
@@ -103,7 +104,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
         {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, text))}
-        {has_account.then(|| keys::section_view(has_password, text))}
+        {has_account.then(|| keys::section_view(has_password, may_make_keys, text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
         {access_log::book_section(role, text)}
         {has_account.then(|| access_log::section_view(text))}

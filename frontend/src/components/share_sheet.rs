@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::{html, prelude::*, task::spawn_local};
-use tallybook_protocol::{NewShare, Share, ShareId};
+use tallybook_protocol::{NewShare, Rights, Share, ShareId};
 use uuid::Uuid;
 
 use crate::{
@@ -82,7 +82,11 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             links.load();
         }
     });
-    let (with_calls, with_files) = (RwSignal::new(false), RwSignal::new(false));
+    // Links that exist can still be revoked.
+    let may_not_share = move || match links.loading.get() {
+        Loading::Failed(message) => message.into(),
+        _ => std::borrow::Cow::Borrowed(text.may_not_share()),
+    };
     let rows = move || links.shares.get().into_iter().map(|share| row(links, share)).collect_view();
     view! {
         <dialog
@@ -98,22 +102,36 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
         >
             {sheet_top("share-title", text.share_title().to_owned(), text.share_close())}
             <p class="sheet-note">{text.share_note()}</p>
-            {choice("share-calls", text.share_tool_calls(), with_calls)}
-            {choice("share-files", text.share_files(), with_files)}
-            <LoadButton
-                name="make-link"
-                loading=links.loading.into()
-                label=text.share_create().to_owned()
-                loading_label=text.share_creating()
-                load=move || {
-                    links.make(NewShare { tool_calls: with_calls.get_untracked(), files: with_files.get_untracked() });
-                }
-            />
+            {if use_context::<Rights>().unwrap_or_default().share {
+                new_link(links)
+            } else {
+                view! { <p class="sheet-note" role="status" data-testid="may-not-share">{may_not_share}</p> }.into_any()
+            }}
             <Show when=move || links.shares.with(|shares| !shares.is_empty())>
                 <h3>{text.share_links()}</h3>
             </Show>
             <ul class="shares" data-testid="shares">{rows}</ul>
         </dialog>
+    }
+    .into_any()
+}
+
+/// Renders the form that creates a link.
+fn new_link(links: Links) -> AnyView {
+    let text = links.text;
+    let (with_calls, with_files) = (RwSignal::new(false), RwSignal::new(false));
+    view! {
+        {choice("share-calls", text.share_tool_calls(), with_calls)}
+        {choice("share-files", text.share_files(), with_files)}
+        <LoadButton
+            name="make-link"
+            loading=links.loading.into()
+            label=text.share_create().to_owned()
+            loading_label=text.share_creating()
+            load=move || {
+                links.make(NewShare { tool_calls: with_calls.get_untracked(), files: with_files.get_untracked() });
+            }
+        />
     }
     .into_any()
 }

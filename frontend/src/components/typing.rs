@@ -45,10 +45,12 @@ pub(crate) fn leave_button() {
 pub(crate) fn begin_to_write() {
     spawn_local(async {
         tick().await;
-        browser::focus(COMPOSER_ID);
-        in_next_frame(|| {
-            browser::focus(COMPOSER_ID);
-        });
+        // A second attempt after a successful one could take the focus from what the user has pressed since.
+        if !browser::focus(COMPOSER_ID) {
+            in_next_frame(|| {
+                browser::focus(COMPOSER_ID);
+            });
+        }
     });
 }
 

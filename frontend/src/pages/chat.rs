@@ -2,7 +2,7 @@
 //! which.
 
 use leptos::{html, nonce::use_nonce, prelude::*};
-use tallybook_protocol::ConversationSummary;
+use tallybook_protocol::{ConversationSummary, Rights};
 use uuid::Uuid;
 
 use crate::{
@@ -68,10 +68,10 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_admin, is_account_changed } =
-        start;
+    let Start { address, folder, list, content, models, new_chat_models, offer, .. } = start;
+    let Start { person, is_admin, rights, is_account_changed, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
-    provide_contexts(tools, offer, Person(person));
+    provide_contexts(tools, offer, Person(person), rights);
     let later_files = Later::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -181,10 +181,11 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 }
 
 /// Provides what parts of the page use without receiving it from the page.
-fn provide_contexts(tools: Tools, offer: Offer, person: Person) {
+fn provide_contexts(tools: Tools, offer: Offer, person: Person, rights: Rights) {
     provide_context(tools);
     provide_context(offer);
     provide_context(person);
+    provide_context(rights);
     provide_context(Switches::new());
 }
 

@@ -102,6 +102,9 @@ texts! {
     keys_about:
         "API clients use a key to act for you. A key can read and write your conversations. It cannot manage keys or users, or approve tool calls.",
         "APIクライアントがあなたの代わりに使うキーです。会話の読み書きはできますが、キーやユーザーの管理、ツール呼び出しの承認はできません。";
+    may_not_make_keys:
+        "Only some groups may create API keys, and you are in none of them. Ask an admin.",
+        "APIキーを作成できるのは一部のグループだけで、あなたはそのメンバーではありません。管理者に相談してください。";
     key_name: "Purpose of the key", "キーの用途";
     key_create: "Create key", "キーを作成";
     key_once: "This key is shown only once. Copy it now.", "キーが表示されるのは今回だけです。今すぐコピーしてください。";

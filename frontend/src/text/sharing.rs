@@ -14,6 +14,9 @@ texts! {
     share_files: "Include files", "ファイルも含める";
     share_with_files: ", with files", "、ファイルあり";
     share_create: "Create link", "リンクを作成";
+    may_not_share:
+        "Only some groups may share conversations, and you are in none of them. Ask an admin.",
+        "会話を共有できるのは一部のグループだけで、あなたはそのメンバーではありません。管理者に相談してください。";
     share_creating: "Creating the link…", "リンクを作成しています…";
     share_revoke: "Revoke", "取り消す";
     share_close: "Close", "閉じる";

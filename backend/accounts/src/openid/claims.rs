@@ -65,8 +65,8 @@ impl Claims {
     }
 }
 
-/// Reads the names of the user's groups: a list of texts, or one text. If there is no claim of this name, a name with dots is
-/// a path, as in `realm_access.roles`.
+/// Reads the names of the user's groups: a list of texts, or one text. A name with dots is also a path, as in
+/// `realm_access.roles`.
 fn groups(claims: &Fields, name: &str) -> Option<Vec<String>> {
     let nested = || {
         let mut parts = name.split('.');

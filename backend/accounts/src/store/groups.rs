@@ -17,12 +17,15 @@ pub(crate) struct NamedGroup {
     pub(crate) name: String,
 }
 
-/// Lists the groups of a user.
-pub(crate) async fn list_of(db: &Database, user: UserId) -> sqlx::Result<Vec<GroupId>> {
+/// Lists the groups of a user with their names, by name.
+pub(crate) async fn list_of(db: &Database, user: UserId) -> sqlx::Result<Vec<(GroupId, String)>> {
     db.reader()
-        .query(select!("SELECT group_id FROM group_members WHERE user_id = ? ORDER BY group_id"))
+        .query(select!(
+            "SELECT g.id, g.name FROM group_members m JOIN user_groups g ON g.id = m.group_id WHERE m.user_id = ? \
+             ORDER BY g.name, g.id"
+        ))
         .bind(user)
-        .fetch_values()
+        .fetch_all()
         .await
 }
 

@@ -96,9 +96,7 @@ impl Catalog {
 
     /// Returns the names of all models, separated by commas, for messages to users.
     pub fn names(&self) -> String {
-        let models = self.models.read();
-        let names: Vec<&str> = models.all.iter().map(|model| model.name()).collect();
-        names.join(", ")
+        self.permitted(&UserPermissions::default()).names()
     }
 
     /// Returns the models that a user with these permissions may use.

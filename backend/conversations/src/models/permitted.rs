@@ -25,7 +25,7 @@ impl PermittedModels {
     pub(crate) fn new(all: &[Arc<Model>], default_model: &Arc<Model>, permissions: &UserPermissions) -> Self {
         let is_allowed = |model: &&Arc<Model>| permissions.allows_model(model.name());
         let all: Vec<_> = all.iter().filter(is_allowed).cloned().collect();
-        // The demo model answers only if there is no other.
+        // The demo model answers only if it is alone.
         let first = all.iter().find(|model| !model.is_demo()).or(all.first());
         let default_model = Some(default_model).filter(is_allowed).or(first).cloned();
         Self { default_model, all }

@@ -57,18 +57,6 @@ pub(crate) async fn lock(tx: &mut Transaction, principals: &[String]) -> sqlx::R
     query.execute().await.map(|_| ())
 }
 
-/// Lists the groups of a user with their names.
-pub(crate) async fn read_groups(db: &Database, user: UserId) -> sqlx::Result<Vec<(GroupId, String)>> {
-    db.reader()
-        .query(select!(
-            "SELECT g.id, g.name FROM group_members m JOIN user_groups g ON g.id = m.group_id WHERE m.user_id = ? \
-             ORDER BY g.name, g.id"
-        ))
-        .bind(user)
-        .fetch_all()
-        .await
-}
-
 /// Returns what models have used since `since` for the owner of a budget, within a transaction. Calls of a turn that began
 /// up to `longest_turn` before `since` count if they were made after it.
 pub(crate) async fn sum_used(

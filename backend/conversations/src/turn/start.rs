@@ -58,8 +58,9 @@ impl ConversationService {
             None => Parent::Head,
         };
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
-        let model = &context.models_of(user).await?.choose(new.model.as_deref(), row.model.as_deref())?;
-        let files = find_attached(context, user, &parts, model).await?;
+        let models = context.models_of(user).await?;
+        let model = &models.choose(new.model.as_deref(), row.model.as_deref())?;
+        let files = find_attached(context, user, &parts, (&models, model)).await?;
         let params = StartParams {
             user,
             row: Some(&row),

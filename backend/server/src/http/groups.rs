@@ -49,9 +49,8 @@ pub(crate) async fn list(state: State, _: Admin) -> Result<web::Json<Groups>, Ap
 
 /// Creates a group without members.
 ///
-/// For admins. The identity provider sets the members of a group with the origin `oidc`. What is granted to a group can
-/// be used only by its members, by members of other groups with the same grant, and by admins. What is granted to no
-/// group is open to all users.
+/// For admins. The identity provider sets the members of a group with the origin `oidc`. If a permission is granted to
+/// groups, only their members and admins have it; otherwise all users do.
 #[utoipa::path(
     post, path = "/api/groups", operation_id = "create_group", tag = "People", security(("session" = [])),
     request_body = NewGroup, responses((status = 201, body = Group), Conflict, Invalid),
@@ -108,7 +107,7 @@ pub(crate) async fn update(
 
 /// Deletes a group.
 ///
-/// For admins. What was granted only to this group is then open to all users. Its budgets end.
+/// For admins. All users then have the permissions that were granted only to this group. Its budgets are deleted.
 #[utoipa::path(
     delete, path = "/api/groups/{group_id}", operation_id = "delete_group", tag = "People", security(("session" = [])),
     params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),

@@ -15,7 +15,7 @@ use leptos_router::Method;
 use tallybook_accounts::Caller;
 use tallybook_conversations::{ListFilter, MAX_PINNED, ServiceError};
 use tallybook_frontend::{NewChatModels, PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, UserRole, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rights, ToolInfo, UserRole, Window};
 use tallybook_tool_history::ToolHistory;
 use uuid::Uuid;
 
@@ -132,6 +132,14 @@ impl PageData for ServerPageData {
 
     fn is_admin(&self) -> bool {
         caller().is_ok_and(|caller| caller.role == UserRole::Admin)
+    }
+
+    fn rights(&self) -> PageFuture<Rights> {
+        let (state, caller) = (self.0.clone(), caller());
+        Box::pin(async move {
+            let permissions = state.service.permissions_of(caller?.user).await;
+            permissions.map(|permissions| permissions.rights()).map_err(|error| page_error(error.into()))
+        })
     }
 
     fn has_account_changes(&self) -> PageFuture<bool> {

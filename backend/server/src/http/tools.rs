@@ -3,12 +3,11 @@
 
 use actix_web::{HttpResponse, web, web::Json};
 use tallybook_accounts::{Credential, UserPermissions};
-use tallybook_conversations::ConversationService;
+use tallybook_conversations::{ConversationService, may_use};
 use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
     AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches, UserRole,
 };
-use tallybook_tools::ToolSpec;
 use uuid::Uuid;
 
 use super::{
@@ -106,9 +105,7 @@ pub(crate) fn all(service: &ConversationService, permissions: &UserPermissions, 
     let mut reports = service.tool_server_reports();
     reports.retain(|report| permissions.allows_tool_server(&report.name));
     let specs = service.tool_servers().tools().specs();
-    let is_allowed =
-        |spec: &&ToolSpec| spec.server.as_deref().is_none_or(|server| permissions.allows_tool_server(server));
-    let items = specs.iter().filter(is_allowed).map(|spec| ToolInfo {
+    let items = specs.iter().filter(|spec| may_use(permissions, spec)).map(|spec| ToolInfo {
         name: spec.name.clone(),
         description: spec.description.clone(),
         input_schema: spec.input_schema.clone(),

@@ -27,7 +27,8 @@ use crate::{
 /// Lifetimes that are offered for a key, in days.
 const LIFETIMES: [u32; 3] = [30, 90, 365];
 
-pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
+/// Renders the section. A user without the right to create keys can only revoke those that exist.
+pub(super) fn section_view(has_password: bool, may_make: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
     let created = RwSignal::new(None::<CreatedKey>);
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
@@ -66,35 +67,43 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     });
     let choices = std::iter::once(forever).chain(days).collect();
     let lifetimes = Listbox::of("key-lifetime", "key-lifetime", text.key_lifetime(), choices, chosen.into(), choose);
+    let form = if may_make {
+        view! {
+            <form class="setting-form" on:submit=submit>
+                <label for="key-name">{text.key_name()}</label>
+                <input
+                    type="text"
+                    class="field"
+                    id="key-name"
+                    data-testid="key-name"
+                    required
+                    maxlength="64"
+                    autocomplete="off"
+                    prop:value=move || name.get()
+                    on:input:target=move |event| name.set(event.target().value())
+                />
+                <label for="key-lifetime">{text.key_lifetime()}</label>
+                {lifetimes.view()}
+                {if has_password {
+                    let rule = Some(text.key_password());
+                    password::field("key-password", text.password_current(), "current-password", rule, given)
+                } else {
+                    view! { <p class="setting-note">{text.key_fresh_sign_in()}</p> }.into_any()
+                }}
+                <div class="setting-buttons">
+                    <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
+                        {text.key_create()}
+                    </button>
+                </div>
+                {creating.outcome()}
+            </form>
+        }
+        .into_any()
+    } else {
+        view! { <p class="setting-note" data-testid="may-not-make-keys">{text.may_not_make_keys()}</p> }.into_any()
+    };
     let content = view! {
-        <form class="setting-form" on:submit=submit>
-            <label for="key-name">{text.key_name()}</label>
-            <input
-                type="text"
-                class="field"
-                id="key-name"
-                data-testid="key-name"
-                required
-                maxlength="64"
-                autocomplete="off"
-                prop:value=move || name.get()
-                on:input:target=move |event| name.set(event.target().value())
-            />
-            <label for="key-lifetime">{text.key_lifetime()}</label>
-            {lifetimes.view()}
-            {if has_password {
-                let rule = Some(text.key_password());
-                password::field("key-password", text.password_current(), "current-password", rule, given)
-            } else {
-                view! { <p class="setting-note">{text.key_fresh_sign_in()}</p> }.into_any()
-            }}
-            <div class="setting-buttons">
-                <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
-                    {text.key_create()}
-                </button>
-            </div>
-            {creating.outcome()}
-        </form>
+        {form}
         // The element exists from the start, so that a screen reader announces its changes.
         <div role="status">{move || created.get().map(|key| shown_once(key.key, created, text))}</div>
         {list.view("keys", text, Some(text.keys_none()), move |key| row(key, None, revoke, text))}

@@ -65,7 +65,8 @@ impl ConversationService {
     pub async fn answer_program(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         let context = &self.context;
         let ApiClientRequest { program, chat_id, model, question, input, chaining } = request;
-        let model = &context.models_of(program.user).await?.choose(model.as_deref(), None)?;
+        let models = context.models_of(program.user).await?;
+        let model = &models.choose(model.as_deref(), None)?;
         let before = match chaining.previous {
             Some(previous) => Some(load_previous(context, program, previous).await?),
             None => None,
@@ -75,7 +76,7 @@ impl ConversationService {
         let input = Some(Arc::new(ClientInput { messages, ..input }));
         check_file_count(&question)?;
         let mut parts = if question.is_empty() { vec![MessagePart::Text { text: String::new() }] } else { question };
-        let files = find_attached(context, program.user, &parts, model).await?;
+        let files = find_attached(context, program.user, &parts, (&models, model)).await?;
         if let Some(place) = answered {
             let row = context.find_conversation(program.user, place.uuid).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
@@ -128,8 +129,9 @@ impl ConversationService {
         let parts = check_message(&NewMessage { parts: question, ..NewMessage::default() })?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        let model = &context.models_of(user).await?.choose(model, row.model.as_deref())?;
-        let files = find_attached(context, user, &parts, model).await?;
+        let models = context.models_of(user).await?;
+        let model = &models.choose(model, row.model.as_deref())?;
+        let files = find_attached(context, user, &parts, (&models, model)).await?;
         // No conversation is created here, so the API client does not matter.
         let program = ApiClient { user, key_id: 0 };
         let chaining = Chaining::default();

@@ -281,8 +281,8 @@ fn refusal(reason: Option<&str>) -> String {
 }
 
 /// Resumes a turn whose calls are all decided. Uses the answer's model. If that model no longer exists, uses the
-/// conversation's model, and finally the user's default model. Returns `None` if the turn no longer waits for approval, or if
-/// the run that requested approval has not ended.
+/// conversation's model, and finally the user's default model. Returns `None` if the turn no longer waits for
+/// approval, or if the run that requested approval has not ended.
 pub(crate) async fn resume_decided(
     context: &Arc<Context>,
     permit: &StartPermit,

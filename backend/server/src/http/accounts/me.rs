@@ -3,9 +3,9 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tallybook_accounts::{Accounts, Caller, Password, Permission, UserId};
+use tallybook_accounts::{Accounts, Caller, Password, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
-use tallybook_protocol::{Me, Rights, UpdateMe};
+use tallybook_protocol::{Me, UpdateMe};
 use tallybook_tool_history::ToolHistory;
 use utoipa::ToSchema;
 
@@ -84,12 +84,7 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
 /// Adds the user's limits, groups, rights and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
     let (limits, budgets) = (service.find_quotas(user).await?, service.find_budgets(user).await?);
-    let permissions = service.permissions_of(user).await?;
-    let rights = Rights {
-        make_keys: permissions.allows(&Permission::MakeKeys),
-        upload: permissions.allows(&Permission::Upload),
-        share: permissions.allows(&Permission::Share),
-    };
+    let rights = service.permissions_of(user).await?.rights();
     let (groups, this_month) = (service.list_groups_of(user).await?, service.list_usage_this_month(user).await?);
     Ok(Me { limits, budgets, groups, rights, this_month, ..me })
 }

@@ -1,4 +1,27 @@
-//! The fields of a form that a browser sent.
+//! The fields of a form that a browser sent, and the query of the page that it shows afterwards.
+
+use serde::Deserialize;
+
+/// The query of a page with a form.
+#[derive(Deserialize)]
+pub(crate) struct FormQuery {
+    /// `saved` confirms a change.
+    #[serde(default)]
+    state: String,
+}
+
+impl FormQuery {
+    /// Returns `true` if the page confirms a change.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.state == "saved"
+    }
+}
+
+/// The version that a change is based on.
+#[derive(Deserialize)]
+pub(crate) struct VersionForm {
+    pub(crate) version: i64,
+}
 
 /// The fields, in the order of the form. Check boxes and lists of a form can have several fields of the same name.
 pub(crate) struct FormValues(Vec<(String, String)>);

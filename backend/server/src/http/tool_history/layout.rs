@@ -91,6 +91,16 @@ pub(crate) fn answer(status: StatusCode, page: &impl Template) -> HttpResponse {
     }
 }
 
+/// Returns the status of a page that shows the reason why a change was refused, if it was.
+pub(crate) fn status_of(error: Option<&ApiError>) -> StatusCode {
+    error.map_or(StatusCode::OK, ApiError::status_code)
+}
+
+/// Redirects to another page of the server after a change.
+pub(crate) fn redirect(path: String) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, path)).finish()
+}
+
 /// Returns a page that says why the requested page cannot be shown.
 pub(crate) fn refusal(frame: Frame, request: &HttpRequest, error: &ApiError) -> HttpResponse {
     let texts = frame.texts;
@@ -120,7 +130,7 @@ pub(crate) async fn take_reason(
 ) -> HttpResponse {
     let work = |history: ToolHistory| async move { history.give_reason(&reader, &subject, &form.reason).await };
     match state.run_tool_history(work).await {
-        Ok(()) => HttpResponse::SeeOther().insert_header((header::LOCATION, address(request))).finish(),
+        Ok(()) => redirect(address(request)),
         Err(error) => refusal(Frame::of(state, request), request, &error),
     }
 }

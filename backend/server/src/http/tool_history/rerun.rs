@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header,
     web::{Form, FormConfig, Path},
 };
 use serde::Deserialize;
@@ -17,7 +16,7 @@ use super::{
     super::{body, caller::Admin, state::State},
     format,
     i18n::Messages,
-    layout::{Frame, refusal},
+    layout::{Frame, redirect, refusal},
     untrusted_text::Visible,
 };
 
@@ -82,7 +81,7 @@ pub(crate) async fn begin(
     match state.run_tool_history(work).await {
         Ok(rerun) => {
             let _ = timeout(TIMEOUT, is_done).await;
-            HttpResponse::SeeOther().insert_header((header::LOCATION, address(id, rerun))).finish()
+            redirect(address(id, rerun))
         }
         Err(error) => refusal(Frame::of(&state, &request), &request, &error),
     }

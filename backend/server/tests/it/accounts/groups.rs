@@ -12,6 +12,14 @@ use crate::{
     support::{Engine, eventually, execute, on_every_engine, rows},
 };
 
+/// Starts a model and a server with accounts, and signs the admin in.
+async fn start(engine: &Engine) -> (MockLlm, Team, Who) {
+    let model = MockLlm::start().await.unwrap();
+    let team = Team::start(engine, &model).await;
+    let admin = team.sign_in(ADMIN).await;
+    (model, team, admin)
+}
+
 /// Creates a group with these grants and members, and returns its ID.
 pub(crate) async fn group(team: &Team, admin: &Who, name: &str, grants: &[&str], members: &[i64]) -> i64 {
     let new = json!({"name": name, "grants": grants});
@@ -44,9 +52,7 @@ pub(crate) async fn names(team: &Team, who: &Who, path: &str) -> Vec<String> {
 
 on_every_engine! {
     async fn a_granted_model_is_only_for_the_members_and_admins(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
         add_opal(&team, &admin, &model).await;
         let all = names(&team, &bob, "/api/models").await;
@@ -78,9 +84,7 @@ on_every_engine! {
 
     /// A turn keeps the model that it began with, also if its user loses the model meanwhile.
     async fn a_model_that_is_revoked_in_mid_turn_answers_to_the_end(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let (ann, id) = team.person(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
@@ -108,9 +112,7 @@ on_every_engine! {
 
     /// If the default model is granted to others, the first model of a user is their default.
     async fn a_user_without_the_default_model_has_another_default_or_none(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let (bob, _) = team.person(&admin, "bob").await;
         add_opal(&team, &admin, &model).await;
         let default = names(&team, &bob, "/api/models").await[0].trim_end_matches('*').to_owned();
@@ -136,9 +138,7 @@ on_every_engine! {
 
     /// An answer that is regenerated or continued follows the permissions of that moment.
     async fn a_revoked_model_neither_regenerates_nor_continues_an_answer(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let (ann, id) = team.person(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
@@ -168,9 +168,8 @@ on_every_engine! {
     }
 
     async fn tools_of_a_granted_server_are_only_for_the_members(engine: Engine) {
-        let (model, server) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
+        let server = MockMcp::start(&[]).await.unwrap();
         let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
         let new = json!({"name": "files", "url": server.url(), "risk": "low"});
         team.json(&admin, Method::POST, "/api/admin/tool-servers", new, 201).await;
@@ -196,9 +195,8 @@ on_every_engine! {
 
     /// A call that waits for approval does not run if its user loses the tool server meanwhile. The turn continues.
     async fn a_revoked_tool_server_does_not_run_a_call_that_waited(engine: Engine) {
-        let (model, server) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
+        let server = MockMcp::start(&[]).await.unwrap();
         let (ann, id) = team.person(&admin, "ann").await;
         let new = json!({"name": "files", "url": server.url(), "risk": "high"});
         team.json(&admin, Method::POST, "/api/admin/tool-servers", new, 201).await;
@@ -222,9 +220,7 @@ on_every_engine! {
     }
 
     async fn granted_rights_are_only_for_the_members(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
         let bobs_program = team.program(&bob).await;
         group(&team, &admin, "Staff", &["make_keys", "upload", "share"], &[ann_id]).await;
@@ -253,8 +249,7 @@ on_every_engine! {
     }
 
     async fn groups_are_created_changed_and_deleted(engine: Engine) {
-        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (_model, team, admin) = start(&engine).await;
         let (_, ann) = team.person(&admin, "ann").await;
         let new = json!({"name": " Staff ", "grants": ["upload", "share", "upload"]});
         let made = team.send(&admin, Method::POST, "/api/groups", new).await;
@@ -309,9 +304,7 @@ on_every_engine! {
 
     /// A removed model keeps its grants, so that a new model of the same name is not open to all users.
     async fn a_new_model_with_the_name_of_a_removed_one_keeps_its_grants(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let (bob, _) = team.person(&admin, "bob").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[]).await;
@@ -324,9 +317,7 @@ on_every_engine! {
     }
 
     async fn a_budget_of_a_group_is_shared_by_its_members(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (model, team, admin) = start(&engine).await;
         let ((ann, ann_id), (bob, bob_id)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
         let (eve, _) = team.person(&admin, "eve").await;
         let staff = group(&team, &admin, "Staff", &[], &[ann_id, bob_id]).await;

@@ -6,18 +6,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header},
     web::{Form, FormConfig},
 };
 use askama::Template;
-use serde::Deserialize;
 use tallybook_protocol::{Budget, BudgetPeriod, Group};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
-    form_values::FormValues,
-    layout::{Frame, answer, refusal},
+    form_values::{FormQuery, FormValues},
+    layout::{Frame, answer, redirect, refusal, status_of},
 };
 
 /// URL of the page.
@@ -31,13 +29,6 @@ const NANOS: f64 = 1e9;
 
 /// Principal of a row whose user has a field of its own.
 const ONE_USER: &str = "user";
-
-#[derive(Deserialize)]
-pub(crate) struct BudgetsQuery {
-    /// `saved` confirms a change.
-    #[serde(default)]
-    state: String,
-}
 
 #[derive(Template)]
 #[template(path = "tool_history/budgets.html")]
@@ -131,9 +122,9 @@ pub(crate) async fn show(
     state: State,
     request: HttpRequest,
     _admin: Admin,
-    Query(query): Query<BudgetsQuery>,
+    Query(query): Query<FormQuery>,
 ) -> HttpResponse {
-    render(&state, &request, None, None, query.state == "saved").await
+    render(&state, &request, None, None, query.is_saved()).await
 }
 
 /// Replaces the budgets. If the change is refused, the form keeps what was entered.
@@ -159,7 +150,7 @@ pub(crate) async fn change(
         settings.replace_budgets(caller.user, budgets, Some(version)).await
     };
     match state.run_settings(work).await {
-        Ok(_) => HttpResponse::SeeOther().insert_header((header::LOCATION, format!("{URL}?state=saved"))).finish(),
+        Ok(_) => redirect(format!("{URL}?state=saved")),
         // Shows the change of the other admin, so that it is not undone by mistake.
         Err(error @ ApiError::Settings(SettingsError::SettingsChanged)) => {
             render(&state, &request, None, Some(error), false).await
@@ -212,7 +203,7 @@ async fn render(
     let stored = || (budgets.iter().map(|budget| Row::of(budget, &users)).collect(), version);
     let (mut rows, version) = entered.unwrap_or_else(stored);
     rows.push(Row { principal: "all".to_owned(), warn_percent: "80".to_owned(), ..Row::default() });
-    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let status = status_of(error.as_ref());
     let page =
         BudgetsPage { rows, groups, version, problem: error.map(|error| frame.texts.problem(&error)), is_saved, frame };
     answer(status, &page)

@@ -7,20 +7,19 @@ use std::collections::BTreeSet;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header},
     web::{Form, FormConfig, Path},
 };
 use askama::Template;
 use serde::Deserialize;
-use tallybook_accounts::GroupId;
+use tallybook_accounts::{GroupId, Permission};
 use tallybook_protocol::{Group, GroupOrigin, NewGroup, UpdateGroup};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
-    form_values::FormValues,
+    form_values::{FormQuery, FormValues, VersionForm},
     i18n::Messages,
-    layout::{Frame, answer, refusal},
+    layout::{Frame, answer, redirect, refusal, status_of},
 };
 
 /// URL of the list.
@@ -30,14 +29,7 @@ const URL: &str = "/admin/groups";
 const MAX_FORM_BYTES: usize = 2 * 1024 * 1024;
 
 /// Rights that can be granted.
-const RIGHTS: [&str; 3] = ["make_keys", "share", "upload"];
-
-#[derive(Deserialize)]
-pub(crate) struct GroupQuery {
-    /// `saved` confirms a change.
-    #[serde(default)]
-    state: String,
-}
+const RIGHTS: [Permission; 3] = [Permission::MakeKeys, Permission::Share, Permission::Upload];
 
 /// A group to create.
 #[derive(Clone, Default, Deserialize)]
@@ -45,12 +37,6 @@ pub(crate) struct CreateForm {
     name: String,
     #[serde(default)]
     origin: GroupOrigin,
-}
-
-/// The version that a change is based on.
-#[derive(Deserialize)]
-pub(crate) struct VersionForm {
-    version: i64,
 }
 
 #[derive(Template)]
@@ -138,7 +124,7 @@ pub(crate) async fn create(
     let new = NewGroup { name: form.name.clone(), origin: form.origin, grants: Vec::new() };
     let work = move |settings: RuntimeSettings| async move { settings.create_group(caller.user, new).await };
     match state.run_settings(work).await {
-        Ok(group) => to(&format!("{URL}/{}", group.id)),
+        Ok(group) => redirect(format!("{URL}/{}", group.id)),
         Err(error) => render_list(&state, &request, form, Some(error)).await,
     }
 }
@@ -149,9 +135,9 @@ pub(crate) async fn show(
     request: HttpRequest,
     _admin: Admin,
     id: Path<i64>,
-    Query(query): Query<GroupQuery>,
+    Query(query): Query<FormQuery>,
 ) -> HttpResponse {
-    render_group(&state, &request, GroupId(*id), None, None, query.state == "saved").await
+    render_group(&state, &request, GroupId(*id), None, None, query.is_saved()).await
 }
 
 /// Changes a group. If the change is refused, the form keeps what was entered.
@@ -181,7 +167,7 @@ pub(crate) async fn change(
         settings.update_group(caller.user, id, update, Some(members), Some(version)).await
     };
     match state.run_settings(work).await {
-        Ok(_) => to(&format!("{URL}/{}?state=saved", id.0)),
+        Ok(_) => redirect(format!("{URL}/{}?state=saved", id.0)),
         // Shows the change of the other admin, so that it is not undone by mistake.
         Err(error @ ApiError::Settings(SettingsError::GroupChanged)) => {
             render_group(&state, &request, id, None, Some(error), false).await
@@ -201,13 +187,9 @@ pub(crate) async fn delete(
     let (id, version) = (GroupId(*id), Some(form.version));
     let work = move |settings: RuntimeSettings| async move { settings.delete_group(caller.user, id, version).await };
     match state.run_settings(work).await {
-        Ok(()) => to(URL),
+        Ok(()) => redirect(URL.to_owned()),
         Err(error) => render_group(&state, &request, id, None, Some(error), false).await,
     }
-}
-
-fn to(path: &str) -> HttpResponse {
-    HttpResponse::SeeOther().insert_header((header::LOCATION, path)).finish()
 }
 
 async fn render_list(state: &State, request: &HttpRequest, new: CreateForm, error: Option<ApiError>) -> HttpResponse {
@@ -224,7 +206,7 @@ async fn render_list(state: &State, request: &HttpRequest, new: CreateForm, erro
         members: texts.member_count(group.members),
         grants: group.grants.iter().map(|grant| texts.grant_named(grant)).collect::<Vec<_>>().join(" · "),
     };
-    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let status = status_of(error.as_ref());
     let page = GroupsPage {
         groups: groups.into_iter().map(shown).collect(),
         has_accounts: state.accounts.settings().required,
@@ -265,14 +247,14 @@ async fn render_group(
         None => stored(),
     };
     let texts = frame.texts;
-    let models = state.service.models().list().items.into_iter().map(|model| format!("model:{}", model.name));
-    let servers = settings.tool_server_names().await.into_iter().map(|name| format!("tool_server:{name}"));
+    let models = state.service.models().list().items.into_iter().map(|model| Permission::Model(model.name).to_string());
+    let servers = settings.tool_server_names().await.into_iter().map(|name| Permission::ToolServer(name).to_string());
     let sections = [
         section(texts.granted_models(), "model:", models.collect(), &grants, texts),
         section(texts.granted_tool_servers(), "tool_server:", servers.collect(), &grants, texts),
-        section(texts.granted_rights(), "", RIGHTS.map(ToOwned::to_owned).into(), &grants, texts),
+        section(texts.granted_rights(), "", RIGHTS.map(|right| right.to_string()).into(), &grants, texts),
     ];
-    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let status = status_of(error.as_ref());
     let page = GroupPage {
         id: group.id,
         title: group.name.clone(),

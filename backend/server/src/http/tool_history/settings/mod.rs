@@ -6,11 +6,9 @@ mod i18n;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header},
     web::{Form, FormConfig, Path},
 };
 use askama::Template;
-use serde::Deserialize;
 use serde_json::Value;
 use tallybook_conversations::models::Model;
 use tallybook_protocol::{CurrentServerSettings, SettingsChange};
@@ -19,9 +17,10 @@ use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 use self::form::{Control, Group, ModelNames, Values, groups};
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
+    form_values::{FormQuery, VersionForm},
     format,
     i18n::Messages,
-    layout::{Frame, answer, refusal},
+    layout::{Frame, answer, redirect, refusal, status_of},
 };
 
 /// URL of the page.
@@ -32,19 +31,6 @@ const MAX_FORM_BYTES: usize = 128 * 1024;
 
 /// Maximum number of changes that the page shows.
 const MAX_CHANGES: usize = 20;
-
-#[derive(Deserialize)]
-pub(crate) struct SettingsQuery {
-    /// `saved` confirms a change.
-    #[serde(default)]
-    state: String,
-}
-
-/// The version that a change is based on.
-#[derive(Deserialize)]
-pub(crate) struct VersionForm {
-    version: i64,
-}
 
 #[derive(Template)]
 #[template(path = "tool_history/settings.html")]
@@ -83,9 +69,9 @@ pub(crate) async fn show(
     state: State,
     request: HttpRequest,
     _admin: Admin,
-    Query(query): Query<SettingsQuery>,
+    Query(query): Query<FormQuery>,
 ) -> HttpResponse {
-    render(&state, &request, None, None, query.state == "saved").await
+    render(&state, &request, None, None, query.is_saved()).await
 }
 
 /// Changes the settings whose fields were edited. If the change is refused, the form keeps what was entered.
@@ -130,7 +116,7 @@ pub(crate) async fn restore(
 }
 
 fn saved() -> HttpResponse {
-    HttpResponse::SeeOther().insert_header((header::LOCATION, format!("{URL}?state=saved"))).finish()
+    redirect(format!("{URL}?state=saved"))
 }
 
 fn has_accounts(state: &State) -> bool {
@@ -163,7 +149,7 @@ async fn render(
     let models = ModelNames { all, writers, reviewers };
     let texts = frame.texts;
     let changes = history.items.iter().take(MAX_CHANGES).map(|change| entry(change, &current, texts)).collect();
-    let status = error.as_ref().map_or(StatusCode::OK, actix_web::ResponseError::status_code);
+    let status = status_of(error.as_ref());
     let page = SettingsPage {
         groups: groups(&current, entered.as_ref(), &models, has_accounts(state), texts),
         version: current.version,
