@@ -68,6 +68,28 @@ impl Process {
         Ok(kib * 1024)
     }
 
+    /// Returns how often its threads have been switched, voluntarily or not. Threads that have ended do not count.
+    pub(crate) fn thread_switches(&self) -> Result<u64> {
+        let path = format!("/proc/{}/task", self.child.id());
+        let mut switches = 0;
+        for thread in
+            fs::read_dir(&path).with_context(|| format!("cannot read {path}; measuring works only on Linux"))?
+        {
+            // The thread may have ended since the folder was listed.
+            let Ok(status) = fs::read_to_string(thread?.path().join("status")) else { continue };
+            switches += number_after(&status, "voluntary_ctxt_switches:")?;
+            switches += number_after(&status, "nonvoluntary_ctxt_switches:")?;
+        }
+        Ok(switches)
+    }
+
+    /// Returns how often it has called `read` and `write`, on files and other descriptors. `recv` and `send`, with which
+    /// sockets are mostly used, do not count.
+    pub(crate) fn reads_and_writes(&self) -> Result<u64> {
+        let io = self.kernel_file("io")?;
+        Ok(number_after(&io, "syscr:")? + number_after(&io, "syscw:")?)
+    }
+
     /// Returns the number of open files, including sockets.
     pub(crate) fn open_files(&self) -> Result<usize> {
         let path = format!("/proc/{}/fd", self.child.id());
@@ -78,6 +100,12 @@ impl Process {
         let path = format!("/proc/{}/{name}", self.child.id());
         fs::read_to_string(&path).with_context(|| format!("cannot read {path}; measuring works only on Linux"))
     }
+}
+
+/// Returns the number after `name`, which begins a line of a file of the kernel.
+fn number_after(file: &str, name: &str) -> Result<u64> {
+    let number = file.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    number.with_context(|| format!("the kernel does not report {name}"))
 }
 
 impl Drop for Process {

@@ -58,18 +58,19 @@ pub(crate) fn keep(name: &str, text: &str) {
 
 /// Removes other drafts, the oldest first, until this one fits. Returns `false` if it still does not fit.
 fn make_room(key: &str, value: &str) -> bool {
-    let mut others = others(key);
-    others.sort_by_key(|item| item.at);
-    others.into_iter().any(|item| {
+    others(key).into_iter().rev().any(|item| {
         browser::forget_stored(&item.key);
         browser::store(key, value)
     })
 }
 
-/// Returns all drafts except the one with this key.
+/// Returns all drafts except the one with this key, newest first.
 fn others(key: &str) -> Vec<Item> {
     let items = browser::stored_items(PREFIX).into_iter().filter(|(held, _)| held != key);
-    items.map(|(key, value)| Item { at: decode(&value).0, units: units(&value), key }).collect()
+    let mut items: Vec<Item> =
+        items.map(|(key, value)| Item { at: decode(&value).0, units: units(&value), key }).collect();
+    items.sort_by_key(|item| std::cmp::Reverse(item.at));
+    items
 }
 
 /// Returns the name and text of a changed item, if it is one of this user's drafts.
@@ -86,9 +87,8 @@ pub(crate) fn clear() {
 }
 
 /// Returns the keys of the drafts to remove when another one is added: those that are too old, and the oldest beyond
-/// the limits.
-fn outdated(mut items: Vec<Item>, now: i64) -> Vec<String> {
-    items.sort_by_key(|item| std::cmp::Reverse(item.at));
+/// the limits. `items` are the other drafts, newest first.
+fn outdated(items: Vec<Item>, now: i64) -> Vec<String> {
     let (mut count, mut used) = (1, 0_usize);
     let mut is_out = |item: &Item| {
         count += 1;
@@ -142,11 +142,11 @@ mod tests {
     #[test]
     fn old_drafts_and_the_oldest_beyond_the_limits_are_removed() {
         let now = 2 * MAX_AGE_MS;
-        assert_eq!(outdated(vec![item(1, 5), item(now - 1, 5)], now), ["1"]);
+        assert_eq!(outdated(vec![item(now - 1, 5), item(1, 5)], now), ["1"]);
         let many: Vec<_> = (0..i64::try_from(MAX_ITEMS).unwrap()).map(|at| item(now - at, 1)).collect();
         let oldest = many.last().unwrap().key.clone();
         assert_eq!(outdated(many, now), [oldest], "the added draft counts, too");
-        let large = |units| vec![item(now - 2, units), item(now - 1, MAX_UNITS / 2)];
+        let large = |units| vec![item(now - 1, MAX_UNITS / 2), item(now - 2, units)];
         assert_eq!(outdated(large(MAX_UNITS / 2), now), Vec::<String>::new());
         assert_eq!(outdated(large(MAX_UNITS / 2 + 1), now), [(now - 2).to_string()]);
     }

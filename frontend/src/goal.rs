@@ -6,7 +6,7 @@ use std::ops::Range;
 use tallybook_protocol::{MessageId, SearchHit, ToolCallId};
 use uuid::Uuid;
 
-use crate::phrase::Phrase;
+use crate::{format::lower, phrase::Phrase};
 
 /// Maximum number of marks in one text. More would not help the user.
 const MAX_MARKS: usize = 200;
@@ -94,12 +94,6 @@ fn words_of(query: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// Converts a text to lower case letter by letter, as [`match_bytes`] does. A sigma at the end of a word therefore
-/// has no special form.
-fn lower(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the ranges of a text that match any of the words, in UTF-16 units, as browsers count. They do not overlap.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use prometheus_client::metrics::counter::Counter;
 use sqlx::{MySqlConnection, MySqlPool, SqliteConnection, SqlitePool, mysql::MySqlArguments, sqlite::SqliteArguments};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -34,9 +35,21 @@ pub struct Database {
     writer: Writer,
 }
 
+/// Counts of what this process has asked the database, for metrics. Clones share the counts.
+#[derive(Clone, Debug, Default)]
+pub struct DatabaseCounts {
+    /// Statements that were run, without `BEGIN` and `COMMIT`. A retry does not count again.
+    pub statements: Counter,
+    /// Transactions that were begun, and writing statements that were transactions of their own.
+    pub transactions: Counter,
+}
+
 /// Handle for statements that read.
 #[derive(Clone, Debug)]
-pub struct Reader(Readers);
+pub struct Reader {
+    pool: Readers,
+    counts: DatabaseCounts,
+}
 
 #[derive(Clone, Debug)]
 enum Readers {
@@ -46,7 +59,10 @@ enum Readers {
 
 /// Handle for statements that write. Writes queue in order of arrival.
 #[derive(Clone, Debug)]
-pub struct Writer(Writers);
+pub struct Writer {
+    pool: Writers,
+    counts: DatabaseCounts,
+}
 
 #[derive(Clone, Debug)]
 enum Writers {
@@ -61,7 +77,10 @@ enum Writers {
 
 /// An open transaction. Dropping it rolls it back.
 #[derive(Debug)]
-pub struct Transaction(Open);
+pub struct Transaction {
+    open: Open,
+    counts: DatabaseCounts,
+}
 
 #[derive(Debug)]
 enum Open {
@@ -91,13 +110,18 @@ impl Database {
     #[must_use]
     pub fn of_mysql(pool: MySqlPool, writers: usize) -> Self {
         let permits = Arc::new(Semaphore::new(writers));
-        Self { reader: Reader(Readers::MySql(pool.clone())), writer: Writer(Writers::MySql(pool, permits)) }
+        Self::of(Readers::MySql(pool.clone()), Writers::MySql(pool, permits))
     }
 
     /// Creates a database on SQLite. `writer` must be a pool of one connection.
     #[must_use]
     pub fn of_sqlite(readers: SqlitePool, writer: SqlitePool) -> Self {
-        Self { reader: Reader(Readers::Sqlite(readers)), writer: Writer(Writers::Sqlite(writer)) }
+        Self::of(Readers::Sqlite(readers), Writers::Sqlite(writer))
+    }
+
+    fn of(readers: Readers, writers: Writers) -> Self {
+        let counts = DatabaseCounts::default();
+        Self { reader: Reader { pool: readers, counts: counts.clone() }, writer: Writer { pool: writers, counts } }
     }
 
     /// Returns the handle for statements that read.
@@ -115,7 +139,8 @@ impl Database {
     /// Begins a transaction that writes. On SQLite, takes the write lock at once. If the first write took the lock, it
     /// could fail because of a concurrent write, and the transaction would have to be repeated.
     pub async fn begin(&self) -> sqlx::Result<Transaction> {
-        Ok(Transaction(match &self.writer.0 {
+        let Writer { pool, counts } = &self.writer;
+        let open = match pool {
             Writers::MySql(pool, permits) => {
                 let permit = acquire_write_permit(permits).await?;
                 Open::MySql(with_timeout(STATEMENT_TIMEOUT, pool.begin()).await.map_err(before_commit)?, permit)
@@ -124,13 +149,21 @@ impl Database {
                 let begin = pool.begin_with("BEGIN IMMEDIATE");
                 Open::Sqlite(with_timeout(WRITER_QUEUE_TIMEOUT + STATEMENT_TIMEOUT, begin).await?)
             }
-        }))
+        };
+        counts.transactions.inc();
+        Ok(Transaction { open, counts: counts.clone() })
+    }
+
+    /// Returns the counts of what this process has asked the database.
+    #[must_use]
+    pub fn counts(&self) -> &DatabaseCounts {
+        &self.writer.counts
     }
 
     /// Returns the number of connections in use, and the number of idle connections.
     #[must_use]
     pub fn connections(&self) -> (usize, usize) {
-        let (all, idle) = match (&self.reader.0, &self.writer.0) {
+        let (all, idle) = match (&self.reader.pool, &self.writer.pool) {
             (Readers::Sqlite(readers), Writers::Sqlite(writer)) => {
                 (readers.size() + writer.size(), readers.num_idle() + writer.num_idle())
             }
@@ -141,11 +174,11 @@ impl Database {
 
     /// Closes all connections, and waits until they are closed.
     pub async fn close(&self) {
-        match &self.reader.0 {
+        match &self.reader.pool {
             Readers::MySql(pool) => pool.close().await,
             Readers::Sqlite(pool) => pool.close().await,
         }
-        match &self.writer.0 {
+        match &self.writer.pool {
             Writers::MySql(pool, _) => pool.close().await,
             Writers::Sqlite(pool) => pool.close().await,
         }
@@ -154,12 +187,12 @@ impl Database {
     /// Returns `true` if the database is an SQLite file, which only this process uses.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
-        matches!(self.reader.0, Readers::Sqlite(_))
+        matches!(self.reader.pool, Readers::Sqlite(_))
     }
 
     /// Returns the pool of the reading connections to an SQLite file. Returns `None` on MySQL.
     pub(crate) fn sqlite_readers(&self) -> Option<&SqlitePool> {
-        match &self.reader.0 {
+        match &self.reader.pool {
             Readers::Sqlite(pool) => Some(pool),
             Readers::MySql(_) => None,
         }
@@ -167,7 +200,7 @@ impl Database {
 
     /// Returns the pool of the writing connection to an SQLite file. Returns `None` on MySQL.
     pub(crate) fn sqlite_writer(&self) -> Option<&SqlitePool> {
-        match &self.writer.0 {
+        match &self.writer.pool {
             Writers::Sqlite(pool) => Some(pool),
             Writers::MySql(..) => None,
         }
@@ -175,7 +208,7 @@ impl Database {
 
     /// Returns the pool of the connections to a MySQL server. Returns `None` on SQLite.
     pub(crate) fn mysql_pool(&self) -> Option<&MySqlPool> {
-        match &self.reader.0 {
+        match &self.reader.pool {
             Readers::MySql(pool) => Some(pool),
             Readers::Sqlite(_) => None,
         }
@@ -186,7 +219,8 @@ impl Reader {
     /// Creates a query. It is retried if a MySQL server refuses it because of a conflict, or because the cluster node
     /// is not ready.
     pub fn query(&self, sql: Select) -> Query<&Self> {
-        let target = match &self.0 {
+        self.counts.statements.inc();
+        let target = match &self.pool {
             Readers::MySql(pool) => Target::MySql(pool, MySqlArguments::default()),
             Readers::Sqlite(pool) => Target::Sqlite(pool, SqliteArguments::default()),
         };
@@ -195,7 +229,7 @@ impl Reader {
 
     /// Returns the current time by the database's clock, which all replicas share.
     pub async fn now(&self) -> sqlx::Result<DateTime<Utc>> {
-        match &self.0 {
+        match &self.pool {
             Readers::MySql(_) => self.query(NOW).fetch_value().await,
             // Only this process uses the file, so its own clock is the shared one.
             Readers::Sqlite(_) => Ok(now()),
@@ -207,7 +241,9 @@ impl Writer {
     /// Creates a statement that runs in a transaction of its own. It is retried if a MySQL server refuses it because of
     /// a conflict, or because the cluster node is not ready.
     pub fn query(&self, sql: &'static str) -> Query<&Self> {
-        let target = match &self.0 {
+        self.counts.statements.inc();
+        self.counts.transactions.inc();
+        let target = match &self.pool {
             Writers::MySql(pool, permits) => Target::MySql((pool, permits), MySqlArguments::default()),
             Writers::Sqlite(pool) => Target::Sqlite(pool, SqliteArguments::default()),
         };
@@ -219,7 +255,8 @@ impl Transaction {
     /// Creates a statement. If the connection breaks, the error is marked as one before the commit, so that
     /// [`with_retries`](crate::with_retries) can retry the transaction.
     pub fn query(&mut self, sql: &'static str) -> Query<&mut Self> {
-        let target = match &mut self.0 {
+        self.counts.statements.inc();
+        let target = match &mut self.open {
             Open::MySql(transaction, _) => Target::MySql(&mut **transaction, MySqlArguments::default()),
             Open::Sqlite(transaction) => Target::Sqlite(&mut **transaction, SqliteArguments::default()),
         };
@@ -228,7 +265,7 @@ impl Transaction {
 
     /// Returns the current time by the database's clock, which all replicas share.
     pub async fn now(&mut self) -> sqlx::Result<DateTime<Utc>> {
-        match &self.0 {
+        match &self.open {
             Open::MySql(..) => self.query(NOW.sql()).fetch_value().await,
             Open::Sqlite(_) => Ok(now()),
         }
@@ -236,7 +273,7 @@ impl Transaction {
 
     /// Returns the maximum size of a statement including its values, in bytes.
     pub async fn max_statement_bytes(&mut self) -> sqlx::Result<u64> {
-        match &self.0 {
+        match &self.open {
             Open::MySql(..) => self.query("SELECT @@max_allowed_packet").fetch_value().await,
             Open::Sqlite(_) => Ok(SQLITE_MAX_STATEMENT_BYTES),
         }
@@ -254,7 +291,7 @@ impl Transaction {
 
     /// Commits the transaction. After an error, the transaction may have been committed nevertheless.
     pub async fn commit(self) -> sqlx::Result<()> {
-        match self.0 {
+        match self.open {
             Open::MySql(transaction, _permit) => with_timeout(STATEMENT_TIMEOUT, transaction.commit()).await,
             Open::Sqlite(transaction) => with_timeout(STATEMENT_TIMEOUT, transaction.commit()).await,
         }

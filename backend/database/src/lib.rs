@@ -27,7 +27,7 @@ pub use backup::{back_up, restore};
 pub use batch::batch_len;
 pub use clock::now;
 pub use cluster::MigrationLease;
-pub use database::{Database, Reader, Transaction, Writer};
+pub use database::{Database, DatabaseCounts, Reader, Transaction, Writer};
 pub use error::DbError;
 pub use failure::{FailureKind, broke_before_commit, classify, is_rolled_back, is_unique_violation, storage_failed};
 pub use lock::DatabaseLock;

@@ -9,7 +9,7 @@ use sqlx::{
     sqlite::{SqliteArguments, SqliteQueryResult, SqliteRow},
 };
 
-use crate::timeouts::STATEMENT_TIMEOUT;
+use crate::{clock::now, timeouts::STATEMENT_TIMEOUT};
 
 /// A type that can be decoded from a row of either engine.
 pub trait Row: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
@@ -143,6 +143,16 @@ impl<H: Handle> Query<H> {
     pub fn push_bind<'v>(&mut self, value: impl Argument<'v>) -> &mut Self {
         self.add(value);
         self.push("?")
+    }
+
+    /// Appends the time that is `duration` after the current time of the database's clock, which all replicas share.
+    pub fn push_time_after(&mut self, duration: Duration) -> &mut Self {
+        if self.is_sqlite() {
+            // Only this process uses the file, so its own clock is the shared one.
+            return self.push_bind(now() + duration);
+        }
+        let microseconds = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        self.push("TIMESTAMPADD(MICROSECOND, ").push_bind(microseconds).push(", UTC_TIMESTAMP(6))")
     }
 
     /// Appends a `?` for each value, separated by commas.

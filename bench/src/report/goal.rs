@@ -17,8 +17,12 @@ fn bounds(measure: Measure) -> Vec<Bound> {
     match measure {
         Measure::TurnTtft => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
         Measure::TurnTtft32 => vec![Times(1.0 / 12.0, Kind::LangGraph)],
+        Measure::TurnReadsAndWrites => Vec::new(),
+        Measure::TurnStatements => vec![Absolute(15.0)],
+        Measure::TurnTransactions => vec![Absolute(3.0)],
+        Measure::ToolTurns => vec![Times(0.65, Kind::Floor)],
         Measure::TransitP99 => vec![Times(0.01, Kind::LangGraph), Times(2.0, Kind::Pump)],
-        Measure::TransitMax => vec![Absolute(20.0)],
+        Measure::TransitMax | Measure::TurnSwitches => vec![Absolute(20.0)],
         Measure::CpuPerToken => vec![Times(0.1, Kind::LangGraph), Times(2.0, Kind::Pump)],
         Measure::LoadMemory => vec![Times(1.0 / 7.0, Kind::LangGraph)],
         Measure::SaturatedTokens => vec![Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],

@@ -7,6 +7,11 @@ use crate::history_pages::HISTORY_PAGES;
 pub(crate) enum Measure {
     TurnTtft,
     TurnTtft32,
+    TurnSwitches,
+    TurnReadsAndWrites,
+    TurnStatements,
+    TurnTransactions,
+    ToolTurns,
     TransitP99,
     TransitMax,
     CpuPerToken,
@@ -29,6 +34,11 @@ impl Measure {
         match self {
             Self::TurnTtft => "turn_ttft",
             Self::TurnTtft32 => "turn_ttft_32",
+            Self::TurnSwitches => "turn_switches",
+            Self::TurnReadsAndWrites => "turn_reads_and_writes",
+            Self::TurnStatements => "turn_statements",
+            Self::TurnTransactions => "turn_transactions",
+            Self::ToolTurns => "tool_turns",
             Self::TransitP99 => "token_transit_p99",
             Self::TransitMax => "token_transit_max",
             Self::CpuPerToken => "cpu_per_token",
@@ -49,6 +59,8 @@ impl Measure {
             Self::CpuPerToken => "µs",
             Self::LoadMemory => "MiB",
             Self::SaturatedTokens => "tokens/s",
+            Self::ToolTurns => "turns/s",
+            Self::TurnSwitches | Self::TurnReadsAndWrites | Self::TurnStatements | Self::TurnTransactions => "per turn",
             Self::IdleStream => "KiB",
             Self::PersistTax | Self::ProgramCost | Self::HistoryMiddle => "",
         }
@@ -56,6 +68,6 @@ impl Measure {
 
     /// Returns `true` if higher is better.
     pub(crate) fn wants_more(self) -> bool {
-        self == Self::SaturatedTokens
+        matches!(self, Self::SaturatedTokens | Self::ToolTurns)
     }
 }

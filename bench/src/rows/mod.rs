@@ -8,6 +8,8 @@ mod persisting;
 mod programs;
 mod saturated;
 mod streams;
+mod tool_turns;
+mod turn_costs;
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
@@ -28,6 +30,12 @@ pub(crate) enum Row {
     /// Time to the first token of a turn with a tool call, with 32 concurrent clients
     #[value(name = "turn_ttft_32")]
     TurnTtft32,
+    /// Thread switches, reads and writes, statements and transactions of a turn with a tool call
+    #[value(name = "turn_costs")]
+    TurnCosts,
+    /// Turns with a tool call per second, in batches of 16 concurrent turns
+    #[value(name = "tool_turns")]
+    ToolTurns,
     /// 32 streams of 100 tokens per second: delay of a token, CPU time per token, and memory
     #[value(name = "token_transit_p99", alias = "cpu_per_token", alias = "load_mem")]
     Streams,
@@ -69,6 +77,8 @@ impl Row {
         match self {
             Self::TurnTtft => first_token::one(peer, quick).await,
             Self::TurnTtft32 => first_token::many(peer, quick).await,
+            Self::TurnCosts => turn_costs::measure(peer, quick).await,
+            Self::ToolTurns => tool_turns::measure(peer, quick).await,
             Self::Streams => streams::measure(peer, quick).await,
             Self::Saturated => saturated::measure(peer, quick).await,
             Self::Idle => idle::measure(peer, quick).await,

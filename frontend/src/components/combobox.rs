@@ -10,6 +10,7 @@ use crate::{
         commands::is_composing,
         listbox::{Choice, option_view, pressed},
     },
+    format::lower,
     in_turn::in_next_frame,
     language::use_language,
     reactive::{effect, memo},
@@ -217,13 +218,13 @@ struct Matches {
 
 /// Returns the choices whose label or value contains each word of `query`. An exact match comes first.
 fn matches(choices: &[Choice], query: &str, max: usize) -> Matches {
-    let query = query.trim().to_lowercase();
+    let query = lower(query.trim());
     let words: Vec<&str> = query.split_whitespace().collect();
     let contains_all = |choice: &&Choice| {
-        let (label, value) = (choice.label.to_lowercase(), choice.value.to_lowercase());
+        let (label, value) = (lower(&choice.label), lower(&choice.value));
         words.iter().all(|word| label.contains(word) || value.contains(word))
     };
-    let is_exact = |choice: &&Choice| choice.value.to_lowercase() == query || choice.label.to_lowercase() == query;
+    let is_exact = |choice: &&Choice| lower(&choice.value) == query || lower(&choice.label) == query;
     let (exact, others): (Vec<&Choice>, Vec<&Choice>) = choices.iter().filter(contains_all).partition(is_exact);
     let count = exact.len() + others.len();
     Matches { options: exact.into_iter().chain(others).take(max).cloned().collect(), count }

@@ -15,6 +15,7 @@ use web_sys::{Element, HtmlElement};
 use crate::{
     browser,
     components::icon::{Draw, Icon},
+    format::lower,
     in_turn::in_next_frame,
 };
 
@@ -320,7 +321,7 @@ impl Handle {
                 typed.clear();
             }
             *at = now;
-            typed.push_str(&letter.to_lowercase());
+            typed.push_str(&lower(letter));
             typed.clone()
         })?;
         let labels =
@@ -361,7 +362,7 @@ fn find(labels: &[String], active: usize, typed: &str) -> Option<usize> {
     let wanted = if is_repeated { first.to_string() } else { typed.to_owned() };
     let start = if is_repeated { active + 1 } else { active };
     let mut places = (0..labels.len()).map(|step| (start + step) % labels.len());
-    places.find(|&place| labels[place].to_lowercase().starts_with(&wanted))
+    places.find(|&place| lower(&labels[place]).starts_with(&wanted))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     components::load_button::LoadButton,
+    format::lower,
     language::Language,
     reactive::memo,
     session::Loading,
@@ -100,7 +101,7 @@ fn search_field(query: RwSignal<String>, text: Language) -> AnyView {
             autocomplete="off"
             aria-label=text.tools_find()
             placeholder=text.tools_find()
-            on:input:target=move |event| query.set(event.target().value().to_lowercase())
+            on:input:target=move |event| query.set(lower(&event.target().value()))
         />
     }
     .into_any()
@@ -171,7 +172,7 @@ fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
         (text.risk_high(), text.risk_high_about())
     };
     let (about, lang) = text.tool_about(&name, description);
-    let words = format!("{name} {about}").to_lowercase();
+    let words = lower(&format!("{name} {about}"));
     let changed = server.zip(changed).map(|(server, changed)| changed_view(panel, server, changed));
     view! {
         <li class="tool-row" data-testid="tool-row" hidden=move || panel.query.with(|query| !words.contains(query.as_str()))>

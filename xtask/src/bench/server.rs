@@ -8,9 +8,11 @@ use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
 /// Names of the rows that the benchmark program can measure.
-pub(super) const ROWS: [&str; 8] = [
+pub(super) const ROWS: [&str; 10] = [
     "turn_ttft",
     "turn_ttft_32",
+    "turn_costs",
+    "tool_turns",
     "token_transit_p99",
     "sat_tokens",
     "sse_mem",

@@ -63,7 +63,9 @@ pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result
              WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
              ELSE f.text_bytes END) FROM message_files x JOIN files f ON f.id = x.file_id \
              WHERE x.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
-             WHERE t.message_id = m.id) AS calls FROM messages m WHERE m.id IN ("
+             WHERE t.message_id = m.id) AS calls, EXISTS (SELECT 1 FROM tool_calls t \
+             JOIN tool_call_files x ON x.tool_call_id = t.id WHERE t.message_id = m.id) AS has_call_files \
+             FROM messages m WHERE m.id IN ("
         ),
         ids,
         ")",

@@ -210,6 +210,8 @@ pub(crate) struct SizeRow {
     pub bytes: i64,
     /// Number of tool calls.
     pub calls: i64,
+    /// `true` if tools returned files.
+    pub has_call_files: bool,
 }
 
 /// Usage of one turn: sums over its `model_calls`, without auxiliary calls.

@@ -76,24 +76,29 @@ pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &En
 /// Ends the calls of a turn that are still open, so that no call stays pending when the turn is over. Running calls
 /// become `interrupted` with the text `error`. Waiting calls become `cancelled`, since they never began.
 pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: MessageId, error: &str) -> sqlx::Result<()> {
-    let interrupted = ToolCallStatus::Interrupted.as_str();
-    let ends = [
-        (ToolCallStatus::Pending, interrupted, error, interrupted),
-        (ToolCallStatus::AwaitingApproval, ToolCallStatus::Cancelled.as_str(), NOT_STARTED, NOT_STARTED_TYPE),
-    ];
-    for (open, status, error, error_type) in ends {
-        let end = tx
-            .query(
-                "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
-                 WHERE message_id = ? AND status = ?",
-            )
-            .bind(status)
-            .bind(error)
-            .bind(error_type)
-            .bind(now());
-        end.bind(message_id).bind(open.as_str()).execute().await?;
-    }
-    Ok(())
+    let (interrupted, waiting) = (ToolCallStatus::Interrupted.as_str(), ToolCallStatus::AwaitingApproval.as_str());
+    // MySQL assigns from left to right, so the status, which the other values depend on, comes last.
+    tx.query(
+        "UPDATE tool_calls SET error = CASE status WHEN ? THEN ? ELSE ? END, \
+         error_type = CASE status WHEN ? THEN ? ELSE ? END, completed_at = ?, \
+         status = CASE status WHEN ? THEN ? ELSE ? END WHERE message_id = ? AND status IN (?, ?)",
+    )
+    .bind(waiting)
+    .bind(NOT_STARTED)
+    .bind(error)
+    .bind(waiting)
+    .bind(NOT_STARTED_TYPE)
+    .bind(interrupted)
+    .bind(now())
+    .bind(waiting)
+    .bind(ToolCallStatus::Cancelled.as_str())
+    .bind(interrupted)
+    .bind(message_id)
+    .bind(waiting)
+    .bind(ToolCallStatus::Pending.as_str())
+    .execute()
+    .await
+    .map(|_| ())
 }
 
 /// Lists the calls of the turns `message_ids`, which must be sorted, in the order in which the model requested them.

@@ -11,6 +11,7 @@ use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 use crate::store::{
     conversations::UNTITLED,
     rows::{ConversationId, MessageRow, PLAN_MODE},
+    user_settings::{TurnSettings, TurnSettingsRow, turn_settings_columns},
 };
 
 /// Value of `active_message_id` after the conversation is claimed and before the ID of the claiming message is known.
@@ -60,10 +61,11 @@ pub(crate) struct AbandonedTurn {
 }
 
 /// The result of an attempt to begin a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The turn has begun.
-    Started(TurnRows),
+    /// The turn has begun. `has_documents` of its settings does not count the files of a new question, which the caller
+    /// stores.
+    Started(TurnRows, TurnSettings),
     /// The message was sent before; this is its turn.
     Duplicate(TurnRows),
     /// Another turn has claimed the conversation.
@@ -143,7 +145,6 @@ pub(crate) async fn begin_turn(
     conversation_id: ConversationId,
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
-    let lease_until = database_now_in(tx).await? + new.lease;
     // The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when
     // they claim.
     let claimed = tx
@@ -171,22 +172,23 @@ pub(crate) async fn begin_turn(
     if claimed.rows != 1 {
         return Ok(Claim::Busy);
     }
-    // Also reads when the conversation's newest message was stored, by any replica's clock.
-    let head = tx
-        .query(
-            "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
-             FROM conversations c WHERE c.id = ?",
-        )
+    let ClaimedRow { head_message_id, newest, settings } = tx
+        .query(concat!(
+            "SELECT c.head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
+             AS newest, ",
+            turn_settings_columns!(),
+            " FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.id = ?"
+        ))
         .bind(conversation_id)
-        .fetch_one();
-    let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
+        .fetch_one()
+        .await?;
     let now = after(newest, now());
     let user_message_id = match new.question {
         Question::Stored { user_message_id } => user_message_id,
         Question::New { parts, client_message_id, below } => {
             let parent_id = match below {
                 Parent::Message(id) => id,
-                Parent::Head => head,
+                Parent::Head => head_message_id,
             };
             tx.query(
                 "INSERT INTO messages (conversation_id, parent_id, role, content, parts, status, \
@@ -206,11 +208,11 @@ pub(crate) async fn begin_turn(
         }
     };
     let created_at = after(Some(now), now);
-    let assistant_message_id = tx
+    let mut answer = tx
         .query(
             "INSERT INTO messages \
-             (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
-             VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ?)",
+             (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, created_at, lease_until) \
+             VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ",
         )
         .bind(conversation_id)
         .bind(user_message_id)
@@ -218,11 +220,9 @@ pub(crate) async fn begin_turn(
         .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
         .bind(new.owner)
         .bind(FIRST_EPOCH)
-        .bind(lease_until)
-        .bind(created_at)
-        .execute()
-        .await
-        .map(|done| MessageId(done.inserted_id))?;
+        .bind(created_at);
+    answer.push_time_after(new.lease).push(")");
+    let assistant_message_id = answer.execute().await.map(|done| MessageId(done.inserted_id))?;
     tx.query(
         "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
          archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?",
@@ -235,7 +235,18 @@ pub(crate) async fn begin_turn(
     .bind(conversation_id)
     .execute()
     .await?;
-    Ok(Claim::Started(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
+    let rows = TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH };
+    Ok(Claim::Started(rows, settings.into()))
+}
+
+/// A conversation that a new turn has claimed.
+#[derive(Debug, sqlx::FromRow)]
+struct ClaimedRow {
+    head_message_id: Option<MessageId>,
+    /// When its newest message was stored, by any replica's clock.
+    newest: Option<DateTime<Utc>>,
+    #[sqlx(flatten)]
+    settings: TurnSettingsRow,
 }
 
 /// Returns the parts of a message as JSON, to be stored beside its content. Returns `None` for a single text, which the
@@ -262,30 +273,26 @@ pub(crate) async fn resume_turn(
 ) -> sqlx::Result<bool> {
     let ResumeParams { after, content, model, owner, lease } = again;
     tx.check_statement_size(content.len()).await?;
-    let lease_until = database_now_in(tx).await? + lease;
     let message_id = turn.assistant_message_id;
-    let (claim, update) = match after {
+    let (claim, set, condition) = match after {
         ResumeReason::Interrupted => (
             CLAIM_AGAIN,
-            "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
-             stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
-             lease_until = ?, active_ms = 0 \
-             WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')",
+            "UPDATE messages SET error = NULL, error_code = NULL, stop_reason = NULL, completed_at = NULL, \
+             active_ms = 0, ",
+            " AND status IN ('interrupted', 'stopped', 'failed')",
         ),
-        ResumeReason::Approved => (
-            KEEP_CLAIM,
-            "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, model = ?, \
-             owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? \
-             AND status = 'awaiting_approval'",
-        ),
+        ResumeReason::Approved => (KEEP_CLAIM, "UPDATE messages SET ", " AND status = 'awaiting_approval'"),
     };
     let claim = tx.query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
     if claim.execute().await?.rows != 1 {
         return Ok(false);
     }
-    let update = tx.query(update).bind(content).bind(model).bind(owner).bind(turn.epoch).bind(lease_until);
-    let continued = update.bind(message_id).bind(turn.epoch - 1).execute().await?;
-    Ok(continued.rows == 1)
+    let mut update = tx.query(set);
+    update.push("status = 'streaming', stop_requested_at = NULL, content = ").push_bind(content);
+    update.push(", model = ").push_bind(model).push(", owner = ").push_bind(owner);
+    update.push(", epoch = ").push_bind(turn.epoch).push(", lease_until = ").push_time_after(lease);
+    update.push(" WHERE id = ").push_bind(message_id).push(" AND epoch = ").push_bind(turn.epoch - 1).push(condition);
+    Ok(update.execute().await?.rows == 1)
 }
 
 /// Stops a turn that waits for approval, under a new epoch, and releases its conversation. Returns `false` if the turn
@@ -338,17 +345,12 @@ pub(crate) async fn renew_lease(
     db: &Database,
     message_id: MessageId,
     epoch: i32,
-    lease_until: DateTime<Utc>,
+    lease: Duration,
 ) -> sqlx::Result<bool> {
-    let done = db
-        .writer()
-        .query("UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'")
-        .bind(lease_until)
-        .bind(message_id)
-        .bind(epoch)
-        .execute()
-        .await?;
-    Ok(done.rows == 1)
+    let mut renew = db.writer().query("UPDATE messages SET lease_until = ");
+    renew.push_time_after(lease).push(" WHERE id = ").push_bind(message_id);
+    renew.push(" AND epoch = ").push_bind(epoch).push(" AND status = 'streaming'");
+    Ok(renew.execute().await?.rows == 1)
 }
 
 /// Asks the owner of a turn to stop it. Returns `false` if the turn does not run any more, or if a stop was requested

@@ -3,7 +3,7 @@
 //! If the database rejects the end, stores less: it shrinks the unstored calls, then writes a fallback end with
 //! truncated text, and finally drops the unstored calls. The end of a turn without a journal is built from its rows.
 
-use std::{sync::Arc, time::Duration};
+use std::{slice, sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
@@ -224,8 +224,7 @@ impl EndWriter<'_> {
         if self.is_given && row.status == MessageStatus::Complete {
             api_clients::delete_turn_input(&mut write.tx, message_id).await?;
         }
-        self.writer.create_next_event(&mut write.tx, &encoded).await?;
-        write.commit().await?;
+        write.commit(slice::from_ref(&encoded)).await?;
         self.context.turn_counts.count_end(row.status);
         self.log.append_encoded(event, encoded, now());
         Ok(())

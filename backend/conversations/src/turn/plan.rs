@@ -18,8 +18,7 @@ pub(crate) async fn store_plan(writer: &TurnWriter, new: &NewPlan) -> sqlx::Resu
     let (message_id, offset) = (writer.rows().assistant_message_id, wire_offset(writer.log().text_bytes()));
     let plan = plans::store(&mut write.tx, message_id, new, offset).await?;
     let event = EncodedEvent::of(&ChatEvent::Plan(plan.clone()))?;
-    writer.create_next_event(&mut write.tx, &event).await?;
-    write.commit().await?;
+    write.commit(&[event]).await?;
     Ok(Some(plan))
 }
 
@@ -36,8 +35,7 @@ pub(crate) async fn store_change(
     let PlanStepChange { plan_id, step_id, status, attempt, ref reason, .. } = *change;
     let changed = PlanStepChanged { plan_id, step_id, status, attempt, reason: reason.clone(), offset, calls_before };
     let event = EncodedEvent::of(&ChatEvent::PlanStep(changed.clone()))?;
-    writer.create_next_event(&mut write.tx, &event).await?;
-    write.commit().await?;
+    write.commit(&[event]).await?;
     Ok(Some(changed))
 }
 

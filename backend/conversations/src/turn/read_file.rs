@@ -107,20 +107,13 @@ fn unreadable(error: &sqlx::Error) -> ToolError {
     ToolError::other("file_unreadable", "The file cannot be read at the moment.")
 }
 
-/// Adds `read_file` if the conversation has documents. A tool with this name that exists already wins.
+/// Adds `read_file` with the documents of the conversation. A tool with this name that exists already wins.
 pub(crate) async fn with_read_file(
     context: &Context,
     conversation: ConversationId,
     tools: Arc<ToolRegistry>,
-    is_disabled: bool,
 ) -> sqlx::Result<Arc<ToolRegistry>> {
-    if is_disabled {
-        return Ok(tools);
-    }
     let documents = message_files::list_documents(&context.db, conversation).await?;
-    if documents.is_empty() {
-        return Ok(tools);
-    }
     let tool = ReadFile { files: context.files.clone(), documents };
     Ok((*tools).clone().with(tool).map_or(tools, Arc::new))
 }

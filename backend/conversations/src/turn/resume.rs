@@ -28,6 +28,7 @@ use crate::{
         rows::{ConversationRow, MessageRow},
         tool_calls,
         turns::{self, ResumeParams, ResumeReason, TurnRows},
+        user_settings,
     },
     turn::{
         api::client_input::ClientInput,
@@ -148,9 +149,11 @@ async fn try_resume(
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
     }
+    let settings = user_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
-    let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, question: None, first_events };
+    let run =
+        NewRun { user, conversation_id: row.id, rows, model, settings, given, mode, question: None, first_events };
     commit_and_run(context, permit, tx, run).await.map(|events| Some(EventsAnswer::Turn(events)))
 }
 

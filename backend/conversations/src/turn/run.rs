@@ -161,12 +161,16 @@ impl Turn {
     async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, ContextBuilder<'_>), AgentError> {
         let epoch = self.rows.epoch;
         let context = &*self.context;
-        let TurnSettings { instructions, disabled_tools } = self.settings.clone();
+        let TurnSettings { instructions, disabled_tools, has_documents } = self.settings.clone();
         let server_instructions = self.server_settings.instructions.clone();
-        let is_off = disabled_tools.contains("read_file");
+        let may_read = has_documents && !disabled_tools.contains("read_file");
         let permissions = context.settings.permissions.of(self.user).await.map_err(record_error)?;
         let tools = context.tools_of_turn(&permissions, disabled_tools, &self.cancel).await;
-        let tools = with_read_file(context, self.conversation_id, tools, is_off).await.map_err(record_error)?;
+        let tools = if may_read {
+            with_read_file(context, self.conversation_id, tools).await.map_err(record_error)?
+        } else {
+            tools
+        };
         let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =
@@ -249,11 +253,8 @@ impl Turn {
         let Context { db, settings, .. } = &*self.context;
         loop {
             tokio::time::sleep(settings.lease / 4).await;
-            let renewed = async {
-                let until = turns::database_now(db).await? + settings.lease;
-                turns::renew_lease(db, self.rows.assistant_message_id, self.rows.epoch, until).await
-            };
-            match renewed.await {
+            let TurnRows { assistant_message_id, epoch, .. } = self.rows;
+            match turns::renew_lease(db, assistant_message_id, epoch, settings.lease).await {
                 Ok(true) => {}
                 Ok(false) => return,
                 // The database may be available again before the lease expires.
@@ -330,7 +331,11 @@ mod tests {
             conversation_id: fixture.conversation_id,
             rows,
             model: context.models.default_model(),
-            settings: TurnSettings { instructions: String::new(), disabled_tools: BTreeSet::new() },
+            settings: TurnSettings {
+                instructions: String::new(),
+                disabled_tools: BTreeSet::new(),
+                has_documents: false,
+            },
             server_settings: context.changeable(),
             given: None,
             mode: AnswerMode::React,

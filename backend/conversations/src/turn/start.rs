@@ -35,7 +35,7 @@ use crate::{
         message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
-        user_settings,
+        user_settings::TurnSettings,
     },
     titles::title_from_message,
     turn::{
@@ -221,12 +221,13 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         owner: &context.owner,
         lease: context.settings.lease,
     };
-    let rows = match turns::begin_turn(&mut tx, conversation_id, new).await? {
-        Claim::Started(rows) => rows,
+    let (rows, mut settings) = match turns::begin_turn(&mut tx, conversation_id, new).await? {
+        Claim::Started(rows, settings) => (rows, settings),
         Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
         Claim::Busy => return Ok(Start::Busy),
     };
     store_files(&mut tx, rows.user_message_id, files).await?;
+    settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
     quota::admit_turn(context, &limits, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
@@ -244,6 +245,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         conversation_id,
         rows,
         model: Arc::clone(model),
+        settings,
         given: api.and_then(|api| api.input.clone()),
         mode,
         first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, files, model, &places))],
@@ -339,6 +341,7 @@ pub(crate) struct NewRun {
     pub(crate) rows: TurnRows,
     /// Model that answers.
     pub(crate) model: Arc<Model>,
+    pub(crate) settings: TurnSettings,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
     pub(crate) given: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
@@ -356,12 +359,11 @@ pub(crate) async fn commit_and_run(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<TurnSubscription, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, given, mode, question, first_events } = run;
+    let NewRun { user, conversation_id, rows, model, settings, given, mode, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
     stored::create_events(&mut tx, &numbered).await?;
-    let settings = user_settings::find_turn_settings(&mut tx, user, conversation_id).await?;
     // After the commit, clients can stop and follow the turn, so it must be registered here before the commit.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);
@@ -413,6 +415,7 @@ mod tests {
 
     use crate::{
         ServiceError,
+        store::user_settings::find_turn_settings,
         turn::{
             start::{NewRun, StartPermit, commit_and_run},
             testing::Fixture,
@@ -474,7 +477,8 @@ mod tests {
                 is_committed || !is_first
             }
         });
-        let (tx, rows) = fixture.begin_turn().await;
+        let (mut tx, rows) = fixture.begin_turn().await;
+        let settings = find_turn_settings(&mut tx, fixture.conversation_id).await.unwrap();
         let message_id = rows.assistant_message_id;
         begun.set(message_id).unwrap();
         let first_event = ChatEvent::Snapshot(Snapshot {
@@ -496,6 +500,7 @@ mod tests {
             conversation_id,
             rows,
             model,
+            settings,
             given: None,
             mode: AnswerMode::React,
             question: None,

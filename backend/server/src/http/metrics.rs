@@ -102,6 +102,17 @@ impl Metrics {
             "1 if the tool server is connected, otherwise 0",
             new.tool_servers.clone(),
         );
+        let database = service.database().counts();
+        registry.register(
+            "tallybook_database_statements",
+            "Statements that this process ran on the database",
+            database.statements.clone(),
+        );
+        registry.register(
+            "tallybook_database_transactions",
+            "Transactions that this process began",
+            database.transactions.clone(),
+        );
         registry.register(
             "tallybook_database_connections",
             "Connections to the database",

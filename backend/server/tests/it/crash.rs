@@ -21,9 +21,9 @@ const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 1" },
     Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0 AND NEW.status <> OLD.status" },
     Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 1 AND NEW.status <> OLD.status" },
-    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'content_delta' AND NEW.data LIKE '%three%'" },
     Trap { write: "INSERT ON model_calls", condition: "NEW.step = 1" },
     Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete' AND OLD.status <> 'complete'" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'content_delta' AND NEW.data LIKE '%three%'" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
 ];
 

@@ -75,14 +75,18 @@ async fn read_exchanges(
     files: &mut PromptFiles<'_>,
 ) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
-    let (recent, max_output_bytes) = find_recent(&context.db, branch, at_least, limits, tokens).await?;
-    let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
+    let recent = find_recent(&context.db, branch, at_least, tokens).await?;
+    let ids: Vec<MessageId> = recent.part_of(branch).iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
     let answers: Vec<MessageId> =
         messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
     let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
-    let mut tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
-    add_files(&context.db, &mut tool_calls).await?;
+    let called = if recent.has_calls { &answers[..] } else { &[] };
+    let max_output_bytes = max_output_bytes(recent.calls, limits);
+    let mut tool_calls = tool_calls::list_tool_calls(&context.db, called, max_output_bytes).await?;
+    if recent.has_call_files {
+        add_files(&context.db, &mut tool_calls).await?;
+    }
     let questions = read_questions(context, &messages, files).await?;
     Ok(exchanges(&messages, questions, &model_calls, &tool_calls, is_resumed, limits))
 }
@@ -137,11 +141,15 @@ pub(crate) async fn steps_from(context: &Context, answer: MessageId, first: i32)
 /// `MAX_READ_BYTES`, but at least `MIN_READ_BYTES` and at most `limits.model_output_bytes`.
 pub(crate) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx::Result<Vec<ToolCallRow>> {
     let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
-    let max_output_bytes = MAX_READ_BYTES / rows.len().max(1);
-    let max_output_bytes = max_output_bytes.max(MIN_READ_BYTES).min(context.agent.limits().model_output_bytes);
+    let max_output_bytes = max_output_bytes(rows.len(), context.agent.limits());
     let mut rows = tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await?;
     add_files(&context.db, &mut rows).await?;
     Ok(rows)
+}
+
+/// Returns the maximum number of bytes to read of each result of `calls` tool calls.
+fn max_output_bytes(calls: usize, limits: Limits) -> usize {
+    (MAX_READ_BYTES / calls.max(1)).max(MIN_READ_BYTES).min(limits.model_output_bytes)
 }
 
 /// Maximum number of messages whose sizes one query reads.
@@ -152,15 +160,9 @@ const SIZES_PER_READ: usize = 64;
 /// are not in the prompt.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// Returns the newest part of the branch that is worth reading, and the maximum number of bytes to read of each result.
-/// The part has at least `at_least` messages and begins with a question.
-async fn find_recent<'a>(
-    db: &Database,
-    branch: &'a [TreeNode],
-    at_least: usize,
-    limits: Limits,
-    tokens: usize,
-) -> sqlx::Result<(&'a [TreeNode], usize)> {
+/// Finds the newest part of the branch that is worth reading. The part has at least `at_least` messages and begins with
+/// a question.
+async fn find_recent(db: &Database, branch: &[TreeNode], at_least: usize, tokens: usize) -> sqlx::Result<Recent> {
     let budget = tokens.saturating_mul(BYTES_PER_TOKEN);
     let mut recent = Recent { at_least, ..Recent::default() };
     for chunk in branch.rchunks(SIZES_PER_READ) {
@@ -172,11 +174,7 @@ async fn find_recent<'a>(
             break;
         }
     }
-    let begin = branch.len() - recent.messages;
-    // Questions and answers alternate, so a message at an even index is a question.
-    let begin = begin - begin % 2;
-    let max_output_bytes = MAX_READ_BYTES / recent.calls.max(1);
-    Ok((&branch[begin..], max_output_bytes.max(MIN_READ_BYTES).min(limits.model_output_bytes)))
+    Ok(recent)
 }
 
 /// The newest messages that may fit.
@@ -188,6 +186,10 @@ struct Recent {
     bytes: usize,
     /// Number of tool calls in the messages that are included whatever their size.
     calls: usize,
+    /// `true` if one of the messages has tool calls.
+    has_calls: bool,
+    /// `true` if tools returned files in one of the messages.
+    has_call_files: bool,
 }
 
 impl Recent {
@@ -198,12 +200,22 @@ impl Recent {
         if !is_taken && self.bytes.saturating_add(bytes) > budget {
             return false;
         }
+        let calls = size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
         if is_taken {
-            self.calls += size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
+            self.calls += calls;
         }
+        self.has_calls |= calls > 0;
+        self.has_call_files |= size.is_some_and(|size| size.has_call_files);
         self.messages += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         true
+    }
+
+    /// Returns these messages of the branch, and the question before them if they begin with an answer.
+    fn part_of<'a>(&self, branch: &'a [TreeNode]) -> &'a [TreeNode] {
+        let begin = branch.len() - self.messages;
+        // Questions and answers alternate, so a message at an even index is a question.
+        &branch[begin - begin % 2..]
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod reasoning;
 pub(crate) mod text_flusher;
 pub(crate) mod writer;
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, slice, time::Duration};
 
 use chrono::{DateTime, Utc};
 use serde_json::Number;
@@ -191,8 +191,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             }
             let events = asked_events(id, call, tool, (offset, asked_at), review);
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
-            writer.create_next_events(&mut write.tx, &encoded).await?;
-            write.commit().await?;
+            write.commit(&encoded).await?;
             Ok::<_, WriteError>(Some((id, events.into_iter().zip(encoded), asked_at)))
         };
         let (id, events, asked_at) = stored(with_retries(store).await)?;
@@ -219,8 +218,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             };
             let event = start_event(id, call, offset, started_at);
             let encoded = EncodedEvent::of(&event)?;
-            writer.create_next_event(&mut write.tx, &encoded).await?;
-            write.commit().await?;
+            write.commit(slice::from_ref(&encoded)).await?;
             Ok(Some((id, event, encoded)))
         };
         let (id, event, encoded) = stored(with_retries(store).await)?;

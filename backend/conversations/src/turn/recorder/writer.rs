@@ -54,15 +54,17 @@ const NO_BLOCKS: &str = "[]";
 /// Model calls that the next write stores.
 type UnstoredCalls = parking_lot::Mutex<VecDeque<Arc<ModelCallRecord>>>;
 
-/// A transaction that contains the turn's previously unstored text, reasoning and model calls. Nothing is permanent
-/// before [`Write::commit`].
+/// A transaction that contains the turn's previously unstored model calls. Its commit also stores the unstored text and
+/// reasoning. Nothing is permanent before [`Write::commit`].
 pub(crate) struct Write<'a> {
     pub(crate) tx: Transaction,
+    writer: &'a TurnWriter,
+    /// The unstored text and reasoning.
+    texts: Vec<(EventId, EncodedEvent)>,
     stored: MutexGuard<'a, Option<Stored>>,
     will_be_stored: Stored,
-    /// The queue of unstored model calls, and how many of them this transaction stores. They stay queued until the
-    /// commit succeeds.
-    model_calls: (&'a UnstoredCalls, usize),
+    /// Number of queued model calls that this transaction stores. They stay queued until the commit succeeds.
+    model_calls: usize,
 }
 
 impl TurnWriter {
@@ -114,7 +116,7 @@ impl TurnWriter {
             (is_stored, model_calls::list_steps(&mut tx, message_id).await?)
         };
         let (events, will_be_stored) = self.log.unstored(is_stored);
-        stored::create_events(&mut tx, &self.encoded(&events)?).await?;
+        let texts = self.encoded(&events)?;
         let calls: Vec<_> = self.model_calls.lock().iter().map(Arc::clone).collect();
         for call in &calls {
             let is_stored = call.purpose == Purpose::Answer && stored_steps.contains(&i64::from(call.step));
@@ -122,7 +124,7 @@ impl TurnWriter {
                 model_calls::create_model_call(&mut tx, message_id, call).await?;
             }
         }
-        Ok(Some(Write { tx, stored, will_be_stored, model_calls: (&self.model_calls, calls.len()) }))
+        Ok(Some(Write { tx, writer: self, texts, stored, will_be_stored, model_calls: calls.len() }))
     }
 
     /// Queues a model call, which the next write stores. A write always follows: each tool call that the answer
@@ -166,8 +168,7 @@ impl TurnWriter {
             tool_calls::end_tool_call(&mut write.tx, *id, end).await?;
         }
         let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
-        self.create_next_events(&mut write.tx, &encoded).await?;
-        write.commit().await?;
+        write.commit(&encoded).await?;
         self.ended_calls.lock().drain(..calls.len());
         for (event, encoded) in events.into_iter().zip(encoded) {
             self.log.append_encoded(event, encoded, now());
@@ -206,21 +207,20 @@ impl TurnWriter {
     /// Removes the answer's text from byte offset `text_bytes` on, and applies `events`. Stores the resulting message
     /// as a snapshot, and sends it to the subscribers. Returns `None` in the same cases as [`Self::begin`].
     pub(crate) async fn take_back_text(&self, text_bytes: usize, events: &[ChatEvent]) -> sqlx::Result<Option<()>> {
-        let Some(mut write) = self.begin().await? else { return Ok(None) };
+        let Some(write) = self.begin().await? else { return Ok(None) };
         let snapshot = self.log.snapshot_with_text_taken_back(text_bytes, events);
         let encoded = EncodedEvent::of(&snapshot)?;
-        self.create_next_event(&mut write.tx, &encoded).await?;
         let append = || {
-            self.log.append_encoded(snapshot, encoded, now());
+            self.log.append_encoded(snapshot, encoded.clone(), now());
             self.log.all_text()
         };
-        write.commit_and(append).await.map(Some)
+        write.commit_and(slice::from_ref(&encoded), append).await.map(Some)
     }
 
     /// Stores the unstored text, reasoning and model calls.
     pub(crate) async fn store(&self) -> sqlx::Result<()> {
         match self.begin().await? {
-            Some(write) => write.commit().await,
+            Some(write) => write.commit(&[]).await,
             // A lost lease is handled where the lease is renewed (`run`).
             None => Ok(()),
         }
@@ -253,17 +253,6 @@ impl TurnWriter {
     fn id(&self, seq: i64) -> EventId {
         EventId { message_id: self.rows.assistant_message_id, epoch: self.rows.epoch, seq }
     }
-
-    /// Stores an event under the sequence number that it will be sent with.
-    pub(crate) async fn create_next_event(&self, tx: &mut Transaction, event: &EncodedEvent) -> sqlx::Result<()> {
-        self.create_next_events(tx, slice::from_ref(event)).await
-    }
-
-    /// Stores several events under the consecutive sequence numbers that they will be sent with.
-    pub(crate) async fn create_next_events(&self, tx: &mut Transaction, events: &[EncodedEvent]) -> sqlx::Result<()> {
-        let events: Vec<_> = (self.log.next_seq()..).map(|seq| self.id(seq)).zip(events).collect();
-        stored::create_events(tx, &events).await
-    }
 }
 
 /// Text and reasoning of a turn that are about to be stored.
@@ -295,19 +284,24 @@ impl UnstoredText<'_> {
 }
 
 impl Write<'_> {
-    pub(crate) async fn commit(self) -> sqlx::Result<()> {
+    /// Commits, and stores `events` under the consecutive sequence numbers that they will be sent with.
+    pub(crate) async fn commit(self, events: &[EncodedEvent]) -> sqlx::Result<()> {
         let will_be_stored = self.will_be_stored;
-        self.commit_and(|| will_be_stored).await
+        self.commit_and(events, || will_be_stored).await
     }
 
     /// Commits, and then calls `then`, which returns the new stored position. No other write begins before that.
-    async fn commit_and(mut self, then: impl FnOnce() -> Stored) -> sqlx::Result<()> {
+    async fn commit_and(mut self, events: &[EncodedEvent], then: impl FnOnce() -> Stored) -> sqlx::Result<()> {
+        let writer = self.writer;
+        let numbered = (writer.log.next_seq()..).map(|seq| writer.id(seq)).zip(events);
+        let texts = self.texts.iter().map(|(id, event)| (*id, event));
+        let events: Vec<(EventId, &EncodedEvent)> = texts.chain(numbered).collect();
+        stored::create_events(&mut self.tx, &events).await?;
         self.tx.commit().await?;
         *self.stored = Some(then());
-        let (model_calls, stored) = self.model_calls;
-        let mut model_calls = model_calls.lock();
+        let mut model_calls = writer.model_calls.lock();
         // The queue may have been emptied in the meantime (`drop_calls`).
-        let stored = stored.min(model_calls.len());
+        let stored = self.model_calls.min(model_calls.len());
         model_calls.drain(..stored);
         Ok(())
     }
