@@ -95,6 +95,8 @@ test("an archived conversation leaves the list, can be restored, and is marked a
   });
 
   await test.step("with a message", async () => {
+    // The page shows its change before the server has it.
+    await expect.poll(stored).toBe(false);
     await request.patch(`/api/conversations/${made.Oaks}`, { data: { archived: true } });
     await expect(page.getByTestId("archived-notice")).toBeVisible();
     await page.reload();
