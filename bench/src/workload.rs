@@ -22,6 +22,9 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
+    /// A turn in which the model first calls a tool and then answers without pauses.
+    pub(crate) const TOOL_TURN: Self = Self { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
+
     /// Returns the question that asks for this workload.
     pub(crate) fn question(self) -> String {
         let Self { tokens, gap, uses_tool, is_numbered } = self;

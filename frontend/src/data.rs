@@ -15,6 +15,17 @@ pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
 /// The messages that are loaded when a conversation is opened.
 pub(crate) const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
 
+/// Models, tools and rights of a user.
+#[derive(Clone, Debug, Default)]
+pub struct Permitted {
+    /// The models that the user may use.
+    pub models: ModelList,
+    /// The tools of the models.
+    pub tools: Vec<ToolInfo>,
+    /// The user's rights.
+    pub rights: Rights,
+}
+
 /// The data that the server needs to render a page for one user. All methods are called within the reactive owner of
 /// the request; only the returned futures run outside of it.
 pub trait PageData: Send + Sync {
@@ -27,11 +38,8 @@ pub trait PageData: Send + Sync {
     /// Loads a conversation with the messages in `window`; `None` if it does not exist or the user may not see it.
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
-    /// Returns the models that the user may use.
-    fn models(&self) -> PageFuture<ModelList>;
-
-    /// Returns the tools of the models.
-    fn tools(&self) -> PageFuture<Vec<ToolInfo>>;
+    /// Returns what the user may use.
+    fn permitted(&self) -> PageFuture<Permitted>;
 
     /// Returns the user's preferences: choices, or the settings of the user's browser.
     fn preferences(&self) -> Preferences;
@@ -44,9 +52,6 @@ pub trait PageData: Send + Sync {
 
     /// Returns `true` if the user is an admin, or the owner of a server without accounts.
     fn is_admin(&self) -> bool;
-
-    /// Returns the user's rights.
-    fn rights(&self) -> PageFuture<Rights>;
 
     /// Returns `true` if another user changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;

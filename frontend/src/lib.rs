@@ -55,7 +55,7 @@ pub mod transcript;
 mod waiting;
 
 pub use app::shell;
-pub use data::{PageData, PageError, PageFuture};
+pub use data::{PageData, PageError, PageFuture, Permitted};
 pub use language::Language;
 #[cfg(feature = "ssr")]
 pub use pages::{

@@ -8,7 +8,7 @@ use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rig
 
 use crate::{
     address::Address,
-    data::{NEWEST, PageData, PageError},
+    data::{NEWEST, PageData, PageError, Permitted},
     language::Language,
     models::default_info,
     offer::Offer,
@@ -112,13 +112,9 @@ impl Start {
         }
         // If the list could not be loaded, the database is unreachable, so the rest would fail, too.
         let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
-        let (models, tools, rights) = match &list {
-            Ok(_) => (
-                data.models().await.unwrap_or_default(),
-                data.tools().await.unwrap_or_default(),
-                data.rights().await.unwrap_or_default(),
-            ),
-            Err(_) => Default::default(),
+        let Permitted { models, tools, rights } = match &list {
+            Ok(_) => data.permitted().await.unwrap_or_default(),
+            Err(_) => Permitted::default(),
         };
         let offer = Offer::new(tools, &default_info(&models));
         Self {

@@ -9,7 +9,7 @@ use chrono::DateTime;
 use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
 use tallybook_frontend::{
-    Language, NewChatModels, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell,
+    Language, NewChatModels, PageData, PageError, PageFuture, Permitted, Preferences, Sidebar, Theme, shell,
 };
 use tallybook_protocol::{
     CatalogModel, Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelList, Page,
@@ -73,7 +73,7 @@ impl PageData for Data {
         NewChatModels::default()
     }
 
-    fn models(&self) -> PageFuture<ModelList> {
+    fn permitted(&self) -> PageFuture<Permitted> {
         let demo = CatalogModel {
             name: "demo-arithmetic".to_owned(),
             provider: "demo".to_owned(),
@@ -85,10 +85,6 @@ impl PageData for Data {
             prices: None,
             available: true,
         };
-        self.answer(ModelList { items: vec![demo] })
-    }
-
-    fn tools(&self) -> PageFuture<Vec<ToolInfo>> {
         let about = "Adds <b>two</b> numbers. Use it.".to_owned();
         let tool = |name: &str| ToolInfo {
             name: name.to_owned(),
@@ -102,7 +98,11 @@ impl PageData for Data {
         };
         let others = (0..self.other_tools).map(|number| format!("files__tool_{number}"));
         let names = ["add", "subtract", "multiply", "divide", "evaluate"].map(str::to_owned).into_iter().chain(others);
-        self.answer(names.map(|name| tool(&name)).collect())
+        self.answer(Permitted {
+            models: ModelList { items: vec![demo] },
+            tools: names.map(|name| tool(&name)).collect(),
+            rights: Rights { upload: !self.has_no_rights, ..Rights::default() },
+        })
     }
 
     fn preferences(&self) -> Preferences {
@@ -115,10 +115,6 @@ impl PageData for Data {
 
     fn is_admin(&self) -> bool {
         self.is_admin
-    }
-
-    fn rights(&self) -> PageFuture<Rights> {
-        self.answer(Rights { upload: !self.has_no_rights, ..Rights::default() })
     }
 
     fn has_account_changes(&self) -> PageFuture<bool> {

@@ -12,7 +12,7 @@ use crate::{
     workload::Workload,
 };
 
-const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
+const TURN: Workload = Workload::TOOL_TURN;
 
 /// Turns before the measured ones: the first turns fill pools and read pages from disk.
 const WARM_UP: usize = 5;

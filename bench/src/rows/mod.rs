@@ -8,7 +8,6 @@ mod persisting;
 mod programs;
 mod saturated;
 mod streams;
-mod tool_turns;
 mod turn_costs;
 
 use anyhow::{Context as _, Result};
@@ -78,9 +77,9 @@ impl Row {
             Self::TurnTtft => first_token::one(peer, quick).await,
             Self::TurnTtft32 => first_token::many(peer, quick).await,
             Self::TurnCosts => turn_costs::measure(peer, quick).await,
-            Self::ToolTurns => tool_turns::measure(peer, quick).await,
+            Self::ToolTurns => saturated::tool_turns(peer, quick).await,
             Self::Streams => streams::measure(peer, quick).await,
-            Self::Saturated => saturated::measure(peer, quick).await,
+            Self::Saturated => saturated::tokens(peer, quick).await,
             Self::Idle => idle::measure(peer, quick).await,
             Self::Persisting => persisting::measure(peer, quick).await,
             Self::Programs => programs::measure(peer, quick).await,

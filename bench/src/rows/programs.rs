@@ -12,7 +12,7 @@ use crate::{
     workload::Workload,
 };
 
-const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
+const TURN: Workload = Workload::TOOL_TURN;
 
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;

@@ -1,4 +1,5 @@
-//! Measures the throughput in tokens per second when 16 streams run as fast as they can.
+//! Measures the throughput when 16 turns run at a time as fast as they can: tokens per second, and turns with a tool call
+//! per second.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,11 @@ use crate::{
     workload::Workload,
 };
 
-const STREAMS: usize = 16;
+/// Number of turns that run at a time.
+const TURNS: usize = 16;
 
-pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
-    let client = client()?;
+/// Measures tokens per second.
+pub(super) async fn tokens(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let (tokens, batches) = match (quick, peer.kind) {
         (true, _) => (50, 1),
         // More would take minutes.
@@ -23,14 +25,28 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
         (false, _) => (5000, 4),
     };
     let workload = Workload { tokens, gap: Duration::ZERO, uses_tool: false, is_numbered: false };
+    let took = time_batches(peer, workload, batches).await?;
+    Ok(vec![(Measure::SaturatedTokens, count(TURNS * tokens * batches) / took.as_secs_f64())])
+}
+
+/// Measures turns with a tool call per second.
+pub(super) async fn tool_turns(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    let batches = if quick { 1 } else { 8 };
+    let took = time_batches(peer, Workload::TOOL_TURN, batches).await?;
+    Ok(vec![(Measure::ToolTurns, count(TURNS * batches) / took.as_secs_f64())])
+}
+
+/// Returns how long `batches` batches of turns take, after one that does not count.
+async fn time_batches(peer: &Peer, workload: Workload, batches: usize) -> Result<Duration> {
+    let client = client()?;
     let mut took = Duration::ZERO;
     for batch in 0..=batches {
-        let requests = try_join_all((0..STREAMS).map(|_| peer.turn(&client, workload))).await?;
+        let requests = try_join_all((0..TURNS).map(|_| peer.turn(&client, workload))).await?;
         let began = Instant::now();
-        try_join_all(requests.into_iter().map(|request| ask(request, tokens))).await?;
+        try_join_all(requests.into_iter().map(|request| ask(request, workload.tokens))).await?;
         if batch > 0 {
             took += began.elapsed();
         }
     }
-    Ok(vec![(Measure::SaturatedTokens, count(STREAMS * tokens * batches) / took.as_secs_f64())])
+    Ok(took)
 }

@@ -1,8 +1,6 @@
 //! Counts what a turn with a tool call costs besides time: thread switches, calls of `read` and `write`, and
 //! statements and transactions of the database.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
 use reqwest::Client;
 
@@ -13,7 +11,7 @@ use crate::{
     workload::Workload,
 };
 
-const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
+const TURN: Workload = Workload::TOOL_TURN;
 
 /// Turns before the counted ones: the first turns fill pools and read pages from disk.
 const WARM_UP: usize = 5;

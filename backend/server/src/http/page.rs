@@ -14,8 +14,8 @@ use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_accounts::Caller;
 use tallybook_conversations::{ListFilter, MAX_PINNED, ServiceError};
-use tallybook_frontend::{NewChatModels, PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rights, ToolInfo, UserRole, Window};
+use tallybook_frontend::{NewChatModels, PageData, PageError, PageFuture, Permitted, Preferences};
+use tallybook_protocol::{Conversation, ConversationSummary, Page, UserRole, Window};
 use tallybook_tool_history::ToolHistory;
 use uuid::Uuid;
 
@@ -98,21 +98,17 @@ impl PageData for ServerPageData {
         })
     }
 
-    fn models(&self) -> PageFuture<ModelList> {
+    fn permitted(&self) -> PageFuture<Permitted> {
         let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
-            let models = state.service.models_of(caller?.user).await;
-            models.map(|models| models.list()).map_err(|error| page_error(error.into()))
-        })
-    }
-
-    fn tools(&self) -> PageFuture<Vec<ToolInfo>> {
-        let (state, caller) = (self.0.clone(), caller());
-        Box::pin(async move {
-            let permissions = state.service.permissions_of(caller?.user).await;
-            let permissions = permissions.map_err(|error| page_error(error.into()))?;
-            // The state of the tool servers is not needed: the page itself requests it later.
-            Ok(tools::all(&state.service, &permissions, UserRole::User).items)
+            let service = &state.service;
+            let permissions = service.permissions_of(caller?.user).await.map_err(|error| page_error(error.into()))?;
+            Ok(Permitted {
+                models: service.models().permitted(&permissions).list(),
+                // The state of the tool servers is not needed: the page itself requests it later.
+                tools: tools::all(service, &permissions, UserRole::User).items,
+                rights: permissions.rights(),
+            })
         })
     }
 
@@ -132,14 +128,6 @@ impl PageData for ServerPageData {
 
     fn is_admin(&self) -> bool {
         caller().is_ok_and(|caller| caller.role == UserRole::Admin)
-    }
-
-    fn rights(&self) -> PageFuture<Rights> {
-        let (state, caller) = (self.0.clone(), caller());
-        Box::pin(async move {
-            let permissions = state.service.permissions_of(caller?.user).await;
-            permissions.map(|permissions| permissions.rights()).map_err(|error| page_error(error.into()))
-        })
     }
 
     fn has_account_changes(&self) -> PageFuture<bool> {
