@@ -1,4 +1,5 @@
-// Tests mounting the page over the server-rendered one: the newest messages first, and nothing that the user does meanwhile is lost.
+// Tests attaching the page to the server-rendered one: what the user reads and writes in stays in its place, and nothing that the user
+// does meanwhile is lost.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
@@ -51,13 +52,22 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   await expect(messages).toHaveCount(2 * turns);
 });
 
-test("messages that the server rendered stay the same elements, and what is selected in them stays selected", async ({ page, request }) => {
+test("the messages and the message field that the server rendered never leave the document", async ({ page, request }) => {
   const address = await converse(request, 3);
   const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "commit" });
   const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
   await answer.waitFor();
-  const elements = await page.evaluateHandle(() => [...document.querySelectorAll("article, article .prose, article .tool")]);
+  // Nodes that are moved are removed and inserted again: whoever reads with a screen reader would lose the place.
+  const removed = await page.evaluateHandle(() => {
+    const kept = [...document.querySelectorAll("#page, main, .thread, .messages, article, article .prose, .dock, .composer, #composer")];
+    const removed: string[] = [];
+    new MutationObserver((changes) => {
+      const nodes = changes.flatMap(({ removedNodes }) => [...removedNodes]);
+      removed.push(...kept.filter((element) => nodes.some((node) => node.contains(element))).map((element) => element.outerHTML));
+    }).observe(document.body, { subtree: true, childList: true });
+    return removed;
+  });
   const selected = await answer.evaluate((prose) => {
     getSelection()!.selectAllChildren(prose);
     return getSelection()!.toString();
@@ -67,8 +77,9 @@ test("messages that the server rendered stay the same elements, and what is sele
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(page.locator("article time").last(), "the last message is up to date").toBeAttached();
-  expect(await elements.evaluate((elements) => elements.filter((element) => !element.isConnected).length)).toBe(0);
+  expect(await removed.jsonValue()).toEqual([]);
   expect(await page.evaluate(() => getSelection()!.toString())).toBe(selected);
+  await expect(page.locator("#page, main, .thread, .messages, .dock, .composer, #composer"), "there is one of each").toHaveCount(7);
 });
 
 test("the user can type and navigate before the list and the header are interactive", async ({ page, request }) => {
@@ -101,11 +112,13 @@ for (const [where, button, seen] of [
     const release = await holdProgram(page);
     await page.goto(address, { waitUntil: "commit" });
     await page.getByTestId(button).first().click();
+    await expect(page.getByTestId(button).first(), "the click was noticed").toHaveCSS("cursor", "progress");
     release();
     await alive(page);
     await expect(page.locator("[data-drawn]")).toHaveCount(0);
     await expect(page.getByTestId(seen)).toBeVisible();
     await expect(page.getByTestId(seen)).toBeEnabled();
+    await expect(page.locator("[data-pressed]")).toHaveCount(0);
   });
 }
 
@@ -175,6 +188,7 @@ for (const way of ["the key", "the button"]) {
     await (way === "the key" ? composer.press("Enter") : page.getByTestId("send").click());
     await page.keyboard.type("!");
     await expect(composer, "a sent message cannot be edited").toHaveValue("What is 2 + 3?");
+    await expect(composer, "it is on its way").toHaveCSS("cursor", "progress");
     release();
     const chat = new ChatPage(page);
     await expect(chat.answers).toHaveCount(2);
@@ -188,9 +202,9 @@ for (const way of ["the key", "the button"]) {
 
 test("navigating while the page is mounted works, and a sent message stays with its conversation", async ({ page, request }) => {
   const [one, other] = [await converse(request, 1), await converse(request, 2)];
-  await hold(page, "setTimeout", "body > [data-drawn]");
+  await hold(page, "setTimeout", "body > [data-building]");
   await page.goto(one);
-  await expect(page.locator("body > [data-drawn]")).toHaveCount(1);
+  await expect(page.locator("body > [data-building]")).toHaveCount(1);
   const composer = page.getByTestId("composer");
   await composer.fill("What is 2 + 3?");
   await composer.press("Enter");
@@ -208,20 +222,24 @@ test("navigating while the page is mounted works, and a sent message stays with 
   await expect(composer).toHaveValue("What is 2 + 3?");
 });
 
-test("a page becomes interactive after an IME composition has ended", async ({ page }) => {
+test("a page becomes interactive during an IME composition without ending it", async ({ page }) => {
   const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "commit" });
   const composer = page.getByTestId("composer");
   await expect(composer).toBeFocused();
   const keys = await page.context().newCDPSession(page);
+  await composer.evaluate((field) => {
+    for (const name of ["compositionstart", "compositionend"]) {
+      field.addEventListener(name, () => (field.dataset.heard = `${field.dataset.heard ?? ""} ${name}`));
+    }
+  });
   await keys.send("Input.imeSetComposition", { text: "かけざ", selectionStart: 3, selectionEnd: 3 });
-  await expect(composer).toHaveAttribute("data-composing", "");
-  const loaded = page.waitForResponse("**/tallybook_bg.wasm");
   release();
-  await (await loaded).finished();
-  await expect(composer).toHaveAttribute("data-composing", "");
-  await keys.send("Input.imeSetComposition", { text: "かけざん", selectionStart: 4, selectionEnd: 4 });
-  await keys.send("Input.insertText", { text: "掛け算" });
   await alive(page);
+  await keys.send("Input.imeSetComposition", { text: "かけざん", selectionStart: 4, selectionEnd: 4 });
+  await expect(composer).toHaveValue("かけざん");
+  await expect(composer, "it is one composition").toHaveAttribute("data-heard", " compositionstart");
+  await keys.send("Input.insertText", { text: "掛け算" });
   await expect(composer).toHaveValue("掛け算");
+  await expect(page.getByTestId("send")).toBeEnabled();
 });

@@ -3,6 +3,7 @@
 import type { Page, Route } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 const PROGRAM = /tallybook_bg\.wasm/;
@@ -39,6 +40,29 @@ test("a WASM module that loads late starts the page by itself", async ({ page })
   const chat = new ChatPage(page);
   await chat.ask("What is 1 + 2?");
   await expect(chat.answers).toHaveCount(1);
+});
+
+test("a message that was sent can be edited again if the page cannot be loaded", async ({ page }) => {
+  const { opened, open: fail } = gate();
+  await page.route(PROGRAM, async (route) => {
+    await opened;
+    await route.abort();
+  });
+  await page.goto("/", { waitUntil: "commit" });
+  const composer = page.getByTestId("composer");
+  await expect(composer).toBeFocused();
+  await page.keyboard.type("What is 2 + 3");
+  await page.keyboard.press("Enter");
+  await expect(composer, "it is on its way").toHaveJSProperty("readOnly", true);
+  fail();
+  await expect(notice(page)).toContainText("could not be loaded");
+  await expect(composer).toHaveJSProperty("readOnly", false);
+  await page.keyboard.type("?");
+  await expect(composer).toHaveValue("What is 2 + 3?");
+  await page.unroute(PROGRAM);
+  await alive(page);
+  await page.keyboard.press("Enter");
+  await expect(new ChatPage(page).answers.last()).toContainText("5");
 });
 
 for (const [how, fail] of Object.entries({

@@ -1,9 +1,9 @@
 //! The HTML document around the page, rendered on the server, and the mount of the page in the browser.
 //!
-//! The browser renders the page again, part by part, from the data in the document. It then swaps each part in for
-//! the server-rendered HTML, without a visible change: first the message field, then the parts around it. Leptos can
-//! instead attach itself to the server's elements (hydration), but the code for that would be a fifth of the
-//! download. Answers rendered from Markdown are expensive to build, so the browser adopts the server's HTML of them.
+//! The browser attaches the page to the server-rendered elements around the messages and the message field, and to the
+//! messages, which stay as they are (`browser::attach`). It builds everything else again, part by part, from the data
+//! in the document, and shows each part in place of the server's, without a visible change. Leptos can instead attach
+//! itself to all of the server's elements (hydration), but the code for that would be a fifth of the download.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::browser;
 use crate::{
     address::Address,
-    browser::{BROKEN_ID, COMPOSING, DRAWN, PRESSED, SENDS},
+    browser::{BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
     components::{
         commands::HANDLED_BY_INPUT_METHOD,
         composer::OF_KEYS,
@@ -33,7 +33,7 @@ use crate::{
     text,
 };
 
-/// ID of the element that is replaced when the page is mounted.
+/// ID of the element that the page is mounted in.
 const APP_ID: &str = "app";
 
 /// Files with the code of messages, and files with the code of rarely used parts.
@@ -52,8 +52,8 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 /// - It scrolls a conversation to its newest message. Otherwise the browser would lay out and briefly show the top,
 ///   too.
 /// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
-///   interactive is stored as a draft. The mount moves it into the new field and sends it if the user asked for that
-///   (`browser::PageSwap`).
+///   interactive is stored as a draft. The page takes the field over, and sends the text if the user asked for that
+///   (`browser::take_field`). If the page cannot be loaded, the text can be edited again.
 /// - It marks a button of a message, the list, or the header that the user presses before that part is interactive.
 ///   The button is pressed again once it is. A menu that the user closes in the meantime is not reopened.
 /// - On a touch screen, Enter inserts a line break, and the hint about keys is removed.
@@ -86,18 +86,19 @@ fn before_paint(address: Address, user: i64) -> String {
          if (byFinger) {{ field.enterKeyHint = 'enter'; if (hint.hasAttribute('{OF_KEYS}')) hint.textContent = ''; }}\
          const show = () => {{ field.parentElement.dataset.text = field.value;\
          if (button) button.disabled = !field.value.trim(); }};\
+         const early = new AbortController();\
+         const hear = (place, name, act) => place.addEventListener(name, act, {{ signal: early.signal }});\
          const keep = () => {{ show(); try {{ if (field.value) storage?.setItem('{kept}', Date.now() + ' ' + field.value);\
          else storage?.removeItem('{kept}'); }} catch {{}} }};\
-         const mark = (name, is) => () => field.toggleAttribute(name, is);\
-         field.addEventListener('input', keep);\
-         field.addEventListener('compositionstart', mark('{COMPOSING}', true));\
-         field.addEventListener('compositionend', mark('{COMPOSING}', false));\
-         field.addEventListener('keydown', event => {{\
+         const mark = does => {{ field.readOnly = does; field.toggleAttribute('{SENDS}', does); }};\
+         field.addEventListener('{TAKEN}', () => early.abort());\
+         hear(window, 'unloaded', () => mark(false));\
+         hear(field, 'input', keep);\
+         hear(field, 'keydown', event => {{\
          if (event.key !== 'Enter' || byFinger || event.shiftKey || event.isComposing || event.keyCode === {HANDLED_BY_INPUT_METHOD})\
          return;\
-         event.preventDefault(); if (field.value.trim()) send(); }});\
-         const send = () => {{ field.readOnly = true; mark('{SENDS}', true)(); }};\
-         field.form.addEventListener('submit', event => {{ event.preventDefault(); send(); }});\
+         event.preventDefault(); if (field.value.trim()) mark(true); }});\
+         hear(field.form, 'submit', event => {{ event.preventDefault(); mark(true); }});\
          field.value = (storage?.getItem('{kept}') ?? '').replace(/^[^ ]* /, ''); show();\
          field.disabled = false;\
          if (!byFinger) field.focus({{ preventScroll: true }}); }} }}"
@@ -122,7 +123,8 @@ fn before_paint(address: Address, user: i64) -> String {
 fn loading_script(folder: &str) -> String {
     format!(
         "const broken = document.getElementById('{BROKEN_ID}');\
-         const tell = why => {{ broken.firstElementChild.textContent = broken.dataset[why]; broken.hidden = false; }};\
+         const tell = why => {{ broken.firstElementChild.textContent = broken.dataset[why]; broken.hidden = false;\
+         dispatchEvent(new Event('unloaded')); }};\
          const stopped = error => {{ if (error instanceof WebAssembly.RuntimeError) tell('stopped'); }};\
          addEventListener('error', event => stopped(event.error));\
          addEventListener('unhandledrejection', event => stopped(event.reason));\
@@ -265,8 +267,8 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     })
 }
 
-/// Mounts the page: renders it from the data in the document, and swaps it in for the server-rendered HTML. If the
-/// code or the data is missing, the server-rendered page stays, and can still be read.
+/// Mounts the page: builds it from the data in the document, attached to the server-rendered HTML. If the code or the
+/// data is missing, the server-rendered page stays, and can still be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn mount() {
     use crate::{components::later, in_turn};
@@ -277,7 +279,7 @@ pub(crate) async fn mount() {
     }
     let Some(start) = Start::from_document() else { return };
     browser::next_task().await;
-    let Some(page_swap) = browser::PageSwap::begin(APP_ID) else { return };
+    let Some(root) = browser::begin(APP_ID) else { return };
     let page = move || {
         let preferences = browser::preferences();
         provide_context(preferences);
@@ -285,7 +287,7 @@ pub(crate) async fn mount() {
         view! { <ChatPage start /> }
     };
     in_turn::begin();
-    leptos::mount::mount_to(page_swap.place(), page).forget();
+    leptos::mount::mount_to(root, page).forget();
     loop {
         browser::next_task().await;
         let Some(is_due) = in_turn::next() else { break };
@@ -294,11 +296,10 @@ pub(crate) async fn mount() {
     }
     let around = in_turn::take_around();
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
-    browser::composed().await;
     browser::released().await;
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
-    page_swap.finish(&kept, COMPOSER_ID);
+    browser::finish(&kept);
     mark_alive();
     in_turn::end();
     for in_turn::Around { id, is_due } in around {

@@ -1,12 +1,12 @@
 //! Functions of the browser that the page uses. They compile on the server, too, so that there is one code path. Only
 //! effects and event handlers call them, and those run only in the browser.
 
+mod attach;
 mod chunks;
 mod clipboard_download;
 mod clock;
 mod focus;
 mod network;
-mod page_swap;
 mod sight;
 mod signed_out;
 mod storage;
@@ -21,7 +21,12 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
+#[cfg(feature = "browser")]
+pub(crate) use self::attach::{DrawnPart, begin, finish};
 pub(crate) use self::{
+    attach::{
+        DRAWN, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released, remove_stale, replace_stale,
+    },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},
     clock::{calendar, in_days, local_time, now, time_of_day},
@@ -30,18 +35,12 @@ pub(crate) use self::{
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
     network::{Body, Response, fetch, send_at_leaving},
-    page_swap::{DRAWN, PRESSED, adopt_drawn, drawn_by_server, drop_stale, released, remove_stale, replace_stale},
     sight::{is_in_sight, when_in_sight},
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
-    typed::{COMPOSING, SENDS},
+    typed::{SENDS, TAKEN, TypedEarly, take_field},
     upload::upload,
-};
-#[cfg(feature = "browser")]
-pub(crate) use self::{
-    page_swap::{DrawnPart, PageSwap},
-    typed::composed,
 };
 use crate::{
     language::Language,

@@ -13,15 +13,15 @@ use crate::browser;
 
 #[derive(Default)]
 struct Turns {
-    /// Signals of the parts to build before the page is swapped in. Setting one builds its part.
+    /// Signals of the parts to build before the page is attached. Setting one builds its part.
     first: VecDeque<RwSignal<bool>>,
     /// Parts to build after that.
     around: Vec<Around>,
-    /// Actions to run once the page is swapped in.
+    /// Actions to run once the page is attached.
     then: Vec<Box<dyn FnOnce()>>,
 }
 
-/// A part to build after the page is swapped in.
+/// A part to build after the page is attached.
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server builds all parts at once"))]
 pub(crate) struct Around {
     /// ID of the part's element, in the server-rendered page as well.
@@ -31,7 +31,7 @@ pub(crate) struct Around {
 }
 
 thread_local! {
-    /// The parts that are not built yet; `None` once the page is swapped in, and on the server.
+    /// The parts that are not built yet; `None` once the page is attached, and on the server.
     static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
 }
 
@@ -41,19 +41,19 @@ pub(crate) fn begin() {
     TURNS.set(Some(Turns::default()));
 }
 
-/// Returns the signal of the next part to build before the page is swapped in.
+/// Returns the signal of the next part to build before the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn next() -> Option<RwSignal<bool>> {
     TURNS.with_borrow_mut(|turns| turns.as_mut()?.first.pop_front())
 }
 
-/// Returns the parts to build after the page is swapped in.
+/// Returns the parts to build after the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn take_around() -> Vec<Around> {
     TURNS.with_borrow_mut(|turns| turns.as_mut().map(|turns| take(&mut turns.around)).unwrap_or_default())
 }
 
-/// Ends the schedule, once the page is swapped in: from now on, parts are built at once.
+/// Ends the schedule, once the page is attached: from now on, parts are built at once.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
     if let Some(Turns { first, then, .. }) = TURNS.take() {
@@ -66,7 +66,7 @@ pub(crate) fn end() {
     }
 }
 
-/// Runs `act` in the next frame after the page is swapped in. Before that, its elements have no layout and cannot
+/// Runs `act` in the next frame after the page is attached. Before that, its elements have no layout and cannot
 /// take the focus. Does nothing on the server, which has no frames but may call this when it disposes of a rendered
 /// page.
 pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
@@ -77,7 +77,7 @@ pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
     when_in_place(Box::new(move || request_animation_frame(act)));
 }
 
-/// Waits until the page is swapped in, if the mount is under way.
+/// Waits until the page is attached, if the mount is under way.
 pub(crate) fn in_place() -> impl Future<Output = ()> {
     let (tell, told) = oneshot::channel::<()>();
     when_in_place(Box::new(move || drop(tell)));
@@ -98,12 +98,12 @@ fn when_in_place(act: Box<dyn FnOnce()>) {
     }
 }
 
-/// Adds a part to build before the page is swapped in.
+/// Adds a part to build before the page is attached.
 pub(crate) fn in_turn(part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
     when_due(|turns, is_due| turns.first.push_back(is_due), Box::new(part))
 }
 
-/// Adds a part to build after the page is swapped in. It is an element with this ID.
+/// Adds a part to build after the page is attached. It is an element with this ID.
 pub(crate) fn around(id: &'static str, part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
     when_due(|turns, is_due| turns.around.push(Around { id, is_due }), Box::new(part))
 }

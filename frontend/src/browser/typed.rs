@@ -1,36 +1,30 @@
-//! Text that the user entered into the server-rendered message field before the page was interactive. The document's
-//! script (`app`) enables that field; this file moves its text into the field of the mounted page.
+//! Takes over the message field from the document's script (`app`), which handles it until the page is interactive.
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlFormElement, HtmlTextAreaElement};
+use web_sys::{Event, HtmlTextAreaElement};
 
-use super::until_none;
-
-/// Marks the field while an input method composes text in it.
-pub(crate) const COMPOSING: &str = "data-composing";
+use super::drawn_by_server;
 
 /// Marks the field if the user asked to send its text.
 pub(crate) const SENDS: &str = "data-sends";
 
-/// Waits until no input method composes text in the field. A composition cannot continue in another field.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
-pub(crate) async fn composed() {
-    until_none(&format!("[{COMPOSING}]")).await;
+/// Name of the event that tells the document's script that the page handles the field from now on.
+pub(crate) const TAKEN: &str = "taken";
+
+/// What the user did in the field before the page was interactive.
+pub(crate) struct TypedEarly {
+    /// The text in the field.
+    pub(crate) text: String,
+    /// `true` if the user asked to send it.
+    pub(crate) is_sent: bool,
 }
 
-/// Copies the text and selection of the field with this ID from the old page to the new one. Sends the text if the
-/// user asked for that. Call it once the new page is in the document.
-pub(crate) fn carry_over(old: &Element, new: &Element, id: &str) -> Option<()> {
-    let field = |page: &Element| page.query_selector(&format!("#{id}")).ok()??.dyn_into::<HtmlTextAreaElement>().ok();
-    let (old, new) = (field(old)?, field(new)?);
-    if old.value() != new.value() {
-        new.set_value(&old.value());
-        new.dispatch_event(&Event::new("input").ok()?).ok()?;
-    }
-    let (start, end) = (old.selection_start().ok()??, old.selection_end().ok()??);
-    new.set_selection_range(start, end).ok()?;
-    if old.has_attribute(SENDS) {
-        new.closest("form").ok()??.dyn_into::<HtmlFormElement>().ok()?.request_submit().ok()?;
-    }
-    Some(())
+/// Takes over the server-rendered field with this ID. Returns `None` if the server did not render it.
+pub(crate) fn take_field(id: &str) -> Option<TypedEarly> {
+    let field: HtmlTextAreaElement = drawn_by_server(id)?.dyn_into().ok()?;
+    field.dispatch_event(&Event::new(TAKEN).ok()?).ok()?;
+    let is_sent = field.has_attribute(SENDS);
+    field.remove_attribute(SENDS).ok()?;
+    field.set_read_only(false);
+    Some(TypedEarly { text: field.value(), is_sent })
 }

@@ -1,6 +1,6 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, tachys::html::class::class};
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
@@ -12,8 +12,10 @@ use crate::{
         connection_note::connection_note,
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
         file_viewer::FileView,
+        ids::DOCK_ID,
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
+        own_element::Attached,
         shown::{Played, Used},
         thread::Thread,
         usage_sheet::ShownUsage,
@@ -128,7 +130,7 @@ pub(crate) fn ChatPane(
                     Announcement::Ended(None) | Announcement::Busy { .. } | Announcement::Nothing => None,
                 }}
             </p>
-            <div class="dock">
+            {Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
                 {connection_note(session)}
                 {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
                 {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
@@ -145,7 +147,7 @@ pub(crate) fn ChatPane(
                 <noscript>
                     <p class="demo">{text.needs_javascript()}</p>
                 </noscript>
-            </div>
+            })}
         }
     };
     move || match trouble.get() {

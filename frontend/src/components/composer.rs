@@ -1,23 +1,27 @@
 //! The message field. It grows with its text, takes files, sends on Enter, and has a Stop button while a turn runs.
 
 use leptos::{
-    ev::{self, ClipboardEvent, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
+    ev::{self, ClipboardEvent, DragEvent, MouseEvent, on},
     html,
     prelude::*,
+    tachys::html::{class::class, node_ref::node_ref, property::prop},
+    task::spawn_local,
 };
 use tallybook_protocol::Rights;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, File, FileList};
 
 use crate::{
-    browser,
+    browser::{self, TypedEarly},
     components::{
         icon::{Draw, Icon},
-        ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
         later::{Other, later},
+        own_element::Attached,
         plan_switch::PlanSwitch,
         typing::{enter_sends, focus_composer, is_touched, leave_button, sends},
     },
+    in_turn::in_place,
     language::{Language, use_language},
     models::Models,
     reactive::{effect, memo},
@@ -40,6 +44,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let has_draft = memo(move |_| has_files.get() || session.draft.with(|draft| !draft.trim().is_empty()));
     let pasted = RwSignal::new(None::<String>);
     let may_upload = use_context::<Rights>().unwrap_or_default().upload;
+    take_early_text(session);
     // The user opens a chat to write in it. At the end of an answer, the focus stays where the user reads.
     if !untrack(|| session.is_busy()) {
         focus_composer();
@@ -60,64 +65,81 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let models = expect_context::<Models>();
     let makes_plans = memo(move |_| !models.is_demo());
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
-    view! {
-        <form
-            class="composer"
-            class:dropping=move || is_dropping.get()
-            on:submit=move |event: SubmitEvent| {
-                event.prevent_default();
-                send();
-                // The clicked button is removed.
-                if let Some(field) = field.get_untracked().filter(|_| !is_touched()) {
-                    let _ = field.focus();
-                }
+    let content = view! {
+        {later(move || {
+            (has_files.get() || pasted.with(Option::is_some)).then_some(Other::Attachments { session, pasted })
+        })}
+        {message_field(session, field)}
+        <div class="composer-bar">
+            {may_upload.then(|| attach_button(session, text))}
+            {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
+            // `OF_KEYS`
+            <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
+                {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}
+            </span>
+            <span class="composer-buttons">
+                // While an answer is being written, messages are queued.
+                {move || (!session.is_busy() || has_draft.get()).then(|| view! { <SendButton session /> })}
+                {move || session.is_busy().then(|| view! { <StopButton session /> })}
+            </span>
+        </div>
+    };
+    let form = Attached::new("form", COMPOSER_FORM_ID)
+        .with(class("composer"))
+        .with(class(("dropping", move || is_dropping.get())))
+        .with(on(ev::submit, move |event| {
+            event.prevent_default();
+            send();
+            // The clicked button is removed.
+            if let Some(field) = field.get_untracked().filter(|_| !is_touched()) {
+                let _ = field.focus();
             }
-        >
-            {later(move || {
-                (has_files.get() || pasted.with(Option::is_some)).then_some(Other::Attachments { session, pasted })
-            })}
-            // The field is over a copy of its text, which sets their height.
-            <div class="composer-field" data-text=move || session.draft.get()>
-                <textarea
-                    id=COMPOSER_ID
-                    data-testid="composer"
-                    rows="1"
-                    dir="auto"
-                    enterkeyhint=if enter_sends() { "send" } else { "enter" }
-                    autocomplete="off"
-                    aria-label=text.composer_label()
-                    aria-describedby=COMPOSER_HINT_ID
-                    placeholder=text.composer_placeholder()
-                    node_ref=field
-                    // Without scripts, typed text is useless. With scripts, the user can type before the page is
-                    // interactive (`app`).
-                    disabled=!browser::IS_HERE
-                    prop:value=move || session.draft.get()
-                    on:input:target=move |event| session.write(event.target().value())
-                    on:keydown=move |event: KeyboardEvent| {
-                        if sends(&event) {
-                            event.prevent_default();
-                            send();
-                        }
-                    }
-                ></textarea>
-            </div>
-            <div class="composer-bar">
-                {may_upload.then(|| attach_button(session, text))}
-                {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
-                // `OF_KEYS`
-                <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
-                    {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}
-                </span>
-                <span class="composer-buttons">
-                    // While an answer is being written, messages are queued.
-                    {move || (!session.is_busy() || has_draft.get()).then(|| view! { <SendButton session /> })}
-                    {move || session.is_busy().then(|| view! { <StopButton session /> })}
-                </span>
-            </div>
-        </form>
+        }));
+    form.containing(content)
+}
+
+/// Renders the field.
+fn message_field(session: Session, field: NodeRef<html::Textarea>) -> AnyView {
+    let text = use_language();
+    let textarea = Attached::new("textarea", COMPOSER_ID)
+        .attr("data-testid", "composer")
+        .attr("rows", "1")
+        .attr("dir", "auto")
+        .attr("enterkeyhint", if enter_sends() { "send" } else { "enter" })
+        .attr("autocomplete", "off")
+        .attr("aria-label", text.composer_label())
+        .attr("aria-describedby", COMPOSER_HINT_ID)
+        .attr("placeholder", text.composer_placeholder())
+        .with(node_ref(field))
+        // Without scripts, typed text is useless. With scripts, the user can type before the page is interactive (`app`).
+        .attr("disabled", !browser::IS_HERE)
+        .with(prop("value", move || session.draft.get()))
+        .with(on(ev::input, move |event| session.write(event_target_value(&event))))
+        .with(on(ev::keydown, move |event| {
+            if sends(&event) {
+                event.prevent_default();
+                session.send_draft();
+            }
+        }));
+    // The field is over a copy of its text, which sets their height.
+    let sized = Attached::new("div", COMPOSER_FIELD_ID)
+        .with(class("composer-field"))
+        .attr("data-text", move || session.draft.get());
+    sized.containing(textarea.containing(()))
+}
+
+/// Takes over what the user wrote into the field before the page was interactive.
+fn take_early_text(session: Session) {
+    let Some(TypedEarly { text, is_sent }) = browser::take_field(COMPOSER_ID) else { return };
+    if session.draft.with_untracked(|draft| *draft != text) {
+        session.write(text);
     }
-    .into_any()
+    if is_sent {
+        spawn_local(async move {
+            in_place().await;
+            session.send_draft();
+        });
+    }
 }
 
 /// Renders the button that attaches files.

@@ -12,6 +12,27 @@ pub(crate) const COMPOSER_ID: &str = "composer";
 /// The hint below the message field.
 pub(crate) const COMPOSER_HINT_ID: &str = "composer-hint";
 
+/// The form of the message field.
+pub(crate) const COMPOSER_FORM_ID: &str = "composer-form";
+
+/// The element around the message field that has the field's height.
+pub(crate) const COMPOSER_FIELD_ID: &str = "composer-field";
+
+/// The list and the open conversation.
+pub(crate) const PAGE_ID: &str = "page";
+
+/// The open conversation.
+pub(crate) const MAIN_ID: &str = "main";
+
+/// The messages.
+pub(crate) const MESSAGES_ID: &str = "messages";
+
+/// The button that loads earlier messages.
+pub(crate) const EARLIER_ID: &str = "earlier";
+
+/// The message field and what is above and below it.
+pub(crate) const DOCK_ID: &str = "dock";
+
 /// The list of conversations.
 pub(crate) const SIDEBAR_ID: &str = "sidebar";
 

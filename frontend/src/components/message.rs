@@ -11,11 +11,6 @@ use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 use leptos::{
     prelude::*,
     reactive::owner::{Owner, WeakOwner},
-    tachys::{
-        html::attribute::{Attribute, any_attribute::AnyAttribute},
-        hydration::Cursor,
-        view::{Position, PositionState},
-    },
     task::spawn_local,
 };
 use send_wrapper::SendWrapper;
@@ -28,7 +23,10 @@ use web_sys::{Element, MouseEvent};
 use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
-    components::shown::{Shown, drawn_when_near},
+    components::{
+        own_element::OwnElement,
+        shown::{Shown, drawn_when_near},
+    },
     goal::element_id,
     language::Language,
     message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Recovery, Slot, Stretches, View, render, write_html},
@@ -377,94 +375,9 @@ fn elements(article: &Element, selector: &str) -> Vec<Element> {
     (0..found.length()).filter_map(|index| found.item(index)?.dyn_into().ok()).collect()
 }
 
-/// The message as a part of a view.
-pub(crate) struct MessagePart {
-    message: MessageView,
-    /// On the server, the message as HTML.
-    html: String,
-}
-
-impl From<MessageView> for MessagePart {
+impl From<MessageView> for OwnElement {
     fn from(message: MessageView) -> Self {
         let html = if browser::IS_HERE { String::new() } else { message.html() };
-        Self { message, html }
-    }
-}
-
-/// The element of a message.
-pub(crate) struct MessageElement(Element);
-
-impl Render for MessagePart {
-    type State = MessageElement;
-
-    fn build(self) -> MessageElement {
-        MessageElement(self.message.build())
-    }
-
-    fn rebuild(self, state: &mut MessageElement) {
-        *state = self.build();
-    }
-}
-
-impl RenderHtml for MessagePart {
-    type AsyncOutput = Self;
-    type Owned = Self;
-
-    const MIN_LENGTH: usize = 0;
-
-    fn dry_resolve(&mut self) {}
-
-    async fn resolve(self) -> Self {
-        self
-    }
-
-    fn to_html_with_buf(
-        self,
-        html: &mut String,
-        position: &mut Position,
-        _escape: bool,
-        _mark_branches: bool,
-        _extra_attributes: Vec<AnyAttribute>,
-    ) {
-        html.push_str(&self.html);
-        *position = Position::NextChild;
-    }
-
-    /// Leptos' hydration, which this page does not use; see `app`.
-    fn hydrate<const FROM_SERVER: bool>(self, _cursor: &Cursor, _position: &PositionState) -> MessageElement {
-        self.build()
-    }
-
-    fn into_owned(self) -> Self {
-        self
-    }
-}
-
-impl AddAnyAttr for MessagePart {
-    type Output<New: Attribute> = Self;
-
-    fn add_any_attr<New: Attribute>(self, _attribute: New) -> Self {
-        self
-    }
-}
-
-impl Mountable for MessageElement {
-    fn unmount(&mut self) {
-        self.0.unmount();
-    }
-
-    fn mount(&mut self, parent: &Element, marker: Option<&web_sys::Node>) {
-        // The server's HTML stays where it is: to move it would lose what is selected in it.
-        if self.0.parent_element().as_ref() != Some(parent) {
-            self.0.mount(parent, marker);
-        }
-    }
-
-    fn insert_before_this(&self, child: &mut dyn Mountable) -> bool {
-        self.0.insert_before_this(child)
-    }
-
-    fn elements(&self) -> Vec<Element> {
-        vec![self.0.clone()]
+        Self::new(html, move || message.build())
     }
 }

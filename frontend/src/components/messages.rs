@@ -4,12 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
 use crate::{
-    components::{
-        each::Each,
-        file_names::file_names,
-        message::{MessagePart, MessageView},
-        shown::Shown,
-    },
+    components::{each::Each, file_names::file_names, message::MessageView, own_element::OwnElement, shown::Shown},
     language::use_language,
     reactive::memo,
     session::{Session, UnsentMessage},
@@ -21,7 +16,7 @@ pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl Into
     let context = memo(move |_| session.transcript.with(|transcript| transcript.told().cloned()));
     let message = move |id| {
         let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
-        MessagePart::from(MessageView::new(id, shown, Some(context)))
+        OwnElement::from(MessageView::new(id, shown, Some(context)))
     };
     view! {
         <Each each=move || ids.get() key=|id| *id children=message />

@@ -34,6 +34,7 @@ mod model_fields;
 pub(crate) mod model_picker;
 pub(crate) mod nothing_here;
 pub(crate) mod outdated;
+pub(crate) mod own_element;
 pub(crate) mod palette;
 pub(crate) mod palette_options;
 mod plan_switch;

@@ -9,7 +9,8 @@ use crate::{
     browser,
     components::{
         load_button::LoadButton,
-        message::{MessagePart, MessageView},
+        message::MessageView,
+        own_element::OwnElement,
         sheet_top::sheet_top,
         shown::{Played, Shown},
     },
@@ -195,7 +196,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             }}
             <div class="playback-answer">
                 // Another ID than that of the message on the page behind the sheet.
-                {move || has_answer.get().then(|| MessagePart::from(MessageView::new(MessageId(-message.0), shown, None)))}
+                {move || has_answer.get().then(|| OwnElement::from(MessageView::new(MessageId(-message.0), shown, None)))}
             </div>
         </dialog>
     }

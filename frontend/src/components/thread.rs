@@ -7,9 +7,10 @@ mod room;
 use call_lines::{step, toggle_calls};
 use following::Following;
 use leptos::{
-    ev::{KeyboardEvent, MouseEvent},
+    ev::{self, KeyboardEvent, MouseEvent, on},
     html,
     prelude::*,
+    tachys::html::{class::class, node_ref::node_ref},
     task::{spawn_local, tick},
 };
 use room::Room;
@@ -24,7 +25,9 @@ use crate::{
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
+        ids::{EARLIER_ID, MESSAGES_ID},
         later::{self, Part, later},
+        own_element::Attached,
         skeleton::Skeleton,
         typing::focus_composer,
     },
@@ -91,52 +94,58 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     after_earlier_messages(session, is_loading, area);
     measure(session, ids, room, area, following.is_on);
     hear_commands(area, session);
+    let earlier = view! {
+        <Show when=move || has_earlier.get()>
+            <EarlierMessages session />
+        </Show>
+    };
+    let messages = view! {
+        <Show when=move || is_greeting.get()>
+            <EmptyState session />
+        </Show>
+        // The server-rendered messages stay meanwhile.
+        <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
+        {Attached::new("div", EARLIER_ID).with(class("earlier-place")).containing(earlier)}
+        {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
+    };
+    let content = view! {
+        {Attached::new("div", MESSAGES_ID).with(class("messages")).containing(messages)}
+        <div class="room" node_ref=room.place></div>
+    };
+    let thread = Attached::new("div", THREAD_ID)
+        .with(class("thread"))
+        .attr("role", "log")
+        .attr("aria-label", text.messages_label())
+        // A screen reader announces only new text.
+        .attr("aria-live", move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off"))
+        .attr("tabindex", "0")
+        .with(node_ref(area))
+        .with(on(ev::click, move |event| {
+            if !is_in_card(&event) {
+                stop_following(area, following.is_on);
+            }
+        }))
+        .with(on(ev::keydown, move |event| {
+            if goes_to_end(&event) {
+                // The browser would scroll to the end as it was when the key was pressed.
+                event.prevent_default();
+                following.hold_at_end();
+            } else {
+                following.release();
+            }
+        }))
+        .with(on(ev::wheel, move |_| following.release()))
+        .with(on(ev::pointerdown, move |_| following.release()))
+        .with(on(ev::scroll, move |_| {
+            if let Some(area) = area.get_untracked() {
+                following.scrolled(&area);
+                if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
+                    session.load_earlier();
+                }
+            }
+        }));
     view! {
-        <div
-            class="thread"
-            id=THREAD_ID
-            role="log"
-            aria-label=text.messages_label()
-            // A screen reader announces only new text.
-            aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
-            tabindex="0"
-            node_ref=area
-            on:click=move |event| if !is_in_card(&event) { stop_following(area, following.is_on) }
-            on:keydown=move |event| {
-                if goes_to_end(&event) {
-                    // The browser would scroll to the end as it was when the key was pressed.
-                    event.prevent_default();
-                    following.hold_at_end();
-                } else {
-                    following.release();
-                }
-            }
-            on:wheel=move |_| following.release()
-            on:pointerdown=move |_| following.release()
-            on:scroll=move |_| {
-                if let Some(area) = area.get_untracked() {
-                    following.scrolled(&area);
-                    if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
-                        session.load_earlier();
-                    }
-                }
-            }
-        >
-            <div class="messages">
-                <Show when=move || is_greeting.get()>
-                    <EmptyState session />
-                </Show>
-                // The server-rendered messages stay meanwhile.
-                <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
-                <div class="earlier-place">
-                    <Show when=move || has_earlier.get()>
-                        <EarlierMessages session />
-                    </Show>
-                </div>
-                {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
-            </div>
-            <div class="room" node_ref=room.place></div>
-        </div>
+        {thread.containing(content)}
         <Jump
             session
             following=following.is_on

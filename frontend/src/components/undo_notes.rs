@@ -8,7 +8,7 @@ use crate::{
     components::{
         each::Each,
         icon::{Draw, Icon},
-        ids::{CLOSE_ID, link_id},
+        ids::{CLOSE_ID, MAIN_ID, link_id},
     },
     conversation_list::{Batch, ConversationList},
     in_turn::in_next_frame,
@@ -68,7 +68,7 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
         // Its time is over, perhaps while it has the focus.
         if browser::IS_HERE {
             in_next_frame(|| {
-                let _ = browser::focus_if_free("main") || browser::focus_if_free(CLOSE_ID);
+                let _ = browser::focus_if_free(MAIN_ID) || browser::focus_if_free(CLOSE_ID);
             });
         }
     });

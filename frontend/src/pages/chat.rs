@@ -1,7 +1,12 @@
 //! The chat page: the list of conversations, and the open conversation, new chat, or settings. The address decides
 //! which.
 
-use leptos::{html, nonce::use_nonce, prelude::*};
+use leptos::{
+    html,
+    nonce::use_nonce,
+    prelude::*,
+    tachys::html::{class::class, property::prop},
+};
 use tallybook_protocol::{ConversationSummary, Rights};
 use uuid::Uuid;
 
@@ -14,9 +19,10 @@ use crate::{
         each::Each,
         header::Header,
         help::{self, HelpSheet},
-        ids::{HEADER_ID, SIDEBAR_ID},
+        ids::{HEADER_ID, MAIN_ID, PAGE_ID, SIDEBAR_ID},
         later::{Later, Other, later},
         outdated::Outdated,
+        own_element::Attached,
         palette::{Palette, PaletteDialog},
         selection_bar,
         sidebar::Sidebar,
@@ -117,61 +123,64 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     hear_commands(command_context, palette);
     let run = Callback::new(move |action| command_context.run(action));
 
+    let pane = move |number, address| {
+        // The content of the document is for the first pane only, even if the user leaves that early.
+        let sent = content.try_update_value(Option::take).flatten();
+        let content = StoredValue::new(sent.filter(|_| number == 0));
+        // The previous session ended with its pane.
+        session.set(None);
+        if number > 0 {
+            browser::drop_stale();
+        }
+        if address == Address::Settings {
+            return settings_view(sheet);
+        }
+        // Creating the session takes time, too, so it is a task of its own.
+        in_turn(move || {
+            let (place, initial) = content.try_update_value(Option::take).flatten().map_or_else(
+                || (place_at(address), InitialConversation::NotLoaded),
+                |content| place_of(address, content, later_files),
+            );
+            outbox.release(address.uuid());
+            let callbacks = session_callbacks(number, opened, became, navigation, outbox);
+            let open_new_chat = callbacks.open_new_chat;
+            let opened = Session::new(place, initial, feed, callbacks);
+            session.set(Some(opened));
+            in_turn(move || {
+                view! { <ChatPane session=opened list current title finding goal open_new_chat /> }.into_any()
+            })
+        })
+    };
+    let main = move || {
+        let children = view! {
+            {around(HEADER_ID, move || view! {
+                <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
+            }.into_any())}
+            <Outdated feed />
+            {account_notice(is_account_changed, navigation)}
+            <SignedOut feed navigation />
+            // Each pane is a new component, so that notices do not appear in another conversation.
+            <Each
+                each=move || [opened.get()]
+                key=|opened| opened.number
+                children=move |Opened { number, address }| pane(number, address)
+            />
+        };
+        let main = Attached::new("main", MAIN_ID).with(class("main")).attr("tabindex", "-1");
+        main.with(prop("inert", drawer.is_modal)).containing(children)
+    };
+
     // Rendering is a task of its own, after the state above was created.
     in_turn(move || {
+        let list_and_pane = view! {
+            {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
+            {layout_first()}
+            {main()}
+        };
+        let page = Attached::new("div", PAGE_ID).with(class("page")).with(class(("sidebar-open", drawer.open)));
         view! {
-            <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
-            <div class="page" class:sidebar-open=drawer.open>
-                {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
-                {layout_first()}
-                <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                    {around(HEADER_ID, move || view! {
-                        <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
-                    }.into_any())}
-                    <Outdated feed />
-                    {account_notice(is_account_changed, navigation)}
-                    <SignedOut feed navigation />
-                    // Each pane is a new component, so that notices do not appear in another conversation.
-                    <Each
-                        each=move || [opened.get()]
-                        key=|opened| opened.number
-                        children=move |Opened { number, address }| {
-                            // The content of the document is for the first pane only, even if the user leaves that
-                            // early.
-                            let sent = content.try_update_value(Option::take).flatten();
-                            let content = StoredValue::new(sent.filter(|_| number == 0));
-                            // The previous session ended with its pane.
-                            session.set(None);
-                            if number > 0 {
-                                browser::drop_stale();
-                            }
-                            if address == Address::Settings {
-                                return settings_view(sheet);
-                            }
-                            // Creating the session takes time, too, so it is a task of its own.
-                            in_turn(move || {
-                                let (place, initial) = content.try_update_value(Option::take).flatten().map_or_else(
-                                    || (place_at(address), InitialConversation::NotLoaded),
-                                    |content| place_of(address, content, later_files),
-                                );
-                                outbox.release(address.uuid());
-                                let callbacks = session_callbacks(number, opened, became, navigation, outbox);
-                                let open_new_chat = callbacks.open_new_chat;
-                                let opened = Session::new(place, initial, feed, callbacks);
-                                session.set(Some(opened));
-                                in_turn(move || {
-                                    view! {
-                                        <ChatPane
-                                            session=opened list current title finding goal open_new_chat
-                                        />
-                                    }
-                                    .into_any()
-                                })
-                            })
-                        }
-                    />
-                </main>
-            </div>
+            <a class="skip-link" href=format!("#{MAIN_ID}") prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
+            {page.containing(list_and_pane)}
             {in_turn(move || notes(list, connecting))}
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}

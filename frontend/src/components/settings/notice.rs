@@ -12,7 +12,7 @@ use crate::{
     address::{Address, Navigation, is_plain},
     api::account,
     browser,
-    components::times::when,
+    components::{ids::MAIN_ID, times::when},
     in_turn::in_next_frame,
     language::{Language, use_language},
     reactive::{effect, memo},
@@ -88,7 +88,7 @@ fn buttons(
             changes.set(Vec::new());
             // The focused button is removed.
             in_next_frame(|| {
-                let _ = browser::focus_if_free("main");
+                let _ = browser::focus_if_free(MAIN_ID);
             });
             None
         });

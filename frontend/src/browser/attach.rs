@@ -1,0 +1,274 @@
+//! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
+//! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
+//! the caret, a selection and the scroll position. Everything else is built beside the server's elements, hidden, and
+//! replaces them once it is complete: first the parts around the message field, then the list and the header. The
+//! document's script (`app`) marks the button that the user presses in a part that is replaced later; the button is
+//! pressed again once that part is interactive.
+
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, Node};
+
+use super::{
+    IS_HERE,
+    focus::{focus, focus_in_place},
+    until_none, window,
+};
+
+/// Marks server-rendered elements that are not part of the interactive page yet.
+pub(crate) const DRAWN: &str = "data-drawn";
+
+/// Marks the server-rendered button that the user pressed last, until the part that it is in is interactive. Links
+/// work at once.
+pub(crate) const PRESSED: &str = "data-pressed";
+
+/// Marks server-rendered elements that the page is attached to, while their new children are built. The style hides
+/// the new children meanwhile.
+const BUILDING: &str = "data-building";
+
+/// Marks the page if the user left the address that the server rendered it for.
+const STALE: &str = "data-stale";
+
+/// The attribute of `details` elements that are open.
+const OPEN: &str = "open";
+
+/// Selects the server-rendered messages that are not part of the interactive page yet.
+const DRAWN_MESSAGES: &str = ".message[data-drawn]";
+
+/// Position of an element in a message or a part of the page. It is the same in the server-rendered element and in
+/// its replacement.
+struct Spot {
+    /// ID of the message or part.
+    within: String,
+    /// Index of the child to descend into, at each level.
+    path: Vec<usize>,
+}
+
+/// Starts to attach the page to the element with this ID, and returns the element. Returns `None` if there is none.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
+pub(crate) fn begin(id: &str) -> Option<HtmlElement> {
+    let root = find(&format!("#{id}"))?;
+    mark_children(&root);
+    root.dyn_into().ok()
+}
+
+/// Returns the server-rendered element with this ID, to build its new children in it. Returns `None` if the server
+/// rendered no such element, if it is already in use, or if it belongs to an address that the user has left.
+pub(crate) fn attach(id: &str) -> Option<Element> {
+    if !IS_HERE {
+        return None;
+    }
+    let element = find(&format!("[{BUILDING}] > #{id}[{DRAWN}]"))?;
+    if is_stale(&element) {
+        return None;
+    }
+    element.remove_attribute(DRAWN).ok()?;
+    mark_children(&element);
+    Some(element)
+}
+
+fn mark_children(element: &Element) {
+    for child in children(element) {
+        let _ = child.set_attribute(DRAWN, "");
+    }
+    let _ = element.set_attribute(BUILDING, "");
+}
+
+/// Inserts an element into its parent. An element of the server that is already there does not move. New nodes that
+/// belong before it move instead: those that are between it and `marker`, the node that comes next.
+pub(crate) fn insert(element: &Element, parent: &Element, marker: Option<&Node>) {
+    if element.parent_element().as_ref() != Some(parent) {
+        let _ = parent.insert_before(element, marker);
+        return;
+    }
+    let mut new = Vec::new();
+    let mut next = element.next_sibling();
+    while next.as_ref() != marker {
+        // The marker is not among the nodes after the element, so all is in order.
+        let Some(node) = next else { return };
+        next = node.next_sibling();
+        new.push(node);
+    }
+    let of_server = format!("[{DRAWN}], [{BUILDING}], .message");
+    let is_new = |node: &Node| node.dyn_ref::<Element>().is_none_or(|element| element.matches(&of_server) != Ok(true));
+    for node in new.into_iter().filter(is_new) {
+        let _ = parent.insert_before(&node, Some(element));
+    }
+}
+
+/// Shows what was built, and removes the server's elements that it replaces. Messages, and the elements with the IDs
+/// in `parts`, stay server-rendered for now.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
+pub(crate) fn finish(parts: &[&str]) {
+    let focused = focused();
+    for element in found(&format!("[{BUILDING}]")) {
+        let stays = |child: &Element| parts.contains(&&*child.id()) || is_message(child) && !is_stale(child);
+        for child in children(&element).into_iter().filter(|child| child.has_attribute(DRAWN) && !stays(child)) {
+            child.remove();
+        }
+        let _ = element.remove_attribute(BUILDING);
+    }
+    if let Some(focused) = focused.filter(|focused| !focused.is_connected()) {
+        focus(&focused.id());
+    }
+}
+
+/// Waits until no server-rendered element that will be replaced is being pressed. If an element is replaced while it
+/// is pressed, the browser sends no click. Messages stay.
+pub(crate) async fn released() {
+    until_none(&format!("[{DRAWN}]:not(.message):active")).await;
+}
+
+/// Takes note that the page shows another address than the one that the server rendered. Has no effect once the page
+/// is mounted.
+pub(crate) fn drop_stale() {
+    if let Some(root) = find(&format!("body > [{BUILDING}]")) {
+        let _ = root.set_attribute(STALE, "");
+    }
+}
+
+fn is_stale(element: &Element) -> bool {
+    element.closest(&format!("[{STALE}]")).is_ok_and(|stale| stale.is_some())
+}
+
+/// A server-rendered part, until the interactive one replaces it.
+pub(crate) struct DrawnPart {
+    drawn: Element,
+    id: &'static str,
+    scrolled: i32,
+}
+
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
+impl DrawnPart {
+    /// Finds the part with this ID. Call it before the replacement is built: reading the scroll position afterwards
+    /// would make the browser lay out both.
+    pub(crate) fn find(id: &'static str) -> Option<Self> {
+        let drawn = find(&format!("#{id}[{DRAWN}]"))?;
+        Some(Self { scrolled: drawn.scroll_top(), drawn, id })
+    }
+
+    /// Replaces the part with the interactive one, and keeps its scroll position.
+    pub(crate) fn replace(self) {
+        let Self { drawn, id, scrolled } = self;
+        let Some(new) = find(&format!("#{id}:not([{DRAWN}])")) else { return };
+        replace(&drawn);
+        if scrolled > 0 {
+            new.set_scroll_top(scrolled);
+        }
+    }
+}
+
+fn find(selector: &str) -> Option<Element> {
+    window().ok()?.document()?.query_selector(selector).ok()?
+}
+
+fn found(selector: &str) -> Vec<Element> {
+    let found = window().ok().and_then(|window| window.document()?.query_selector_all(selector).ok());
+    let Some(found) = found else { return Vec::new() };
+    (0..found.length()).filter_map(|at| found.item(at)?.dyn_into().ok()).collect()
+}
+
+/// Returns the children of an element as a list that does not change when they are removed.
+fn children(element: &Element) -> Vec<Element> {
+    let children = element.children();
+    (0..children.length()).filter_map(|at| children.item(at)).collect()
+}
+
+fn focused() -> Option<Element> {
+    window().ok()?.document()?.active_element()
+}
+
+impl Spot {
+    fn of(element: &Element, within: &Element) -> Self {
+        let parents = std::iter::successors(Some(element.clone()), |element| element.parent_element());
+        let path = parents.take_while(|element| element != within);
+        let place = |element: Element| {
+            let before = |element: &Element| element.previous_element_sibling();
+            std::iter::successors(before(&element), before).count()
+        };
+        let mut path: Vec<_> = path.map(place).collect();
+        path.reverse();
+        Self { within: within.id(), path }
+    }
+
+    fn find(&self) -> Option<HtmlElement> {
+        let within = window().ok()?.document()?.get_element_by_id(&self.within)?;
+        let child = |element: Element, at: &usize| element.children().item(u32::try_from(*at).ok()?);
+        self.path.iter().try_fold(within, child)?.dyn_into().ok()
+    }
+}
+
+/// Removes the server-rendered messages that the mounted page has rendered, from the last one up to the first that it
+/// has not.
+pub(crate) fn replace_stale() {
+    for drawn in found(DRAWN_MESSAGES).into_iter().rev() {
+        if find(&format!("#{}:not([{DRAWN}])", drawn.id())).is_none() {
+            return;
+        }
+        replace(&drawn);
+    }
+}
+
+/// Removes a server-rendered element that the page has replaced. A `details` element stays open, the focus stays in
+/// its place, and a button that the user pressed in it is pressed again.
+fn replace(drawn: &Element) {
+    let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
+    let focused = focused().as_ref().and_then(spot);
+    let pressed = find(&format!("[{PRESSED}]")).map(|pressed| (spot(&pressed), pressed));
+    drawn.remove();
+    if drawn.has_attribute(OPEN)
+        && let Some(same) = find(&format!("#{}", drawn.id()))
+    {
+        let _ = same.set_attribute(OPEN, "");
+    }
+    if let Some(focused) = focused.and_then(|spot| spot.find()) {
+        focus_in_place(&focused);
+    }
+    match pressed {
+        Some((Some(spot), pressed)) => {
+            // The replacement may have another button in that place.
+            if let Some(same) = spot.find().filter(|found| name(found) == name(&pressed)) {
+                same.click();
+            }
+        }
+        // The button is in HTML that the page adopted, so it is interactive in its place.
+        Some((None, taken)) if !is_drawn(&taken) => {
+            let _ = taken.remove_attribute(PRESSED);
+            taken.unchecked_into::<HtmlElement>().click();
+        }
+        _ => {}
+    }
+}
+
+fn name(button: &Element) -> Option<String> {
+    button.get_attribute("data-testid")
+}
+
+fn is_drawn(element: &Element) -> bool {
+    element.closest(&format!("[{DRAWN}]")).is_ok_and(|drawn| drawn.is_some())
+}
+
+/// Removes all server-rendered messages that are left.
+pub(crate) fn remove_stale() {
+    found(DRAWN_MESSAGES).iter().for_each(Element::remove);
+}
+
+/// Returns the server-rendered element with this ID, for its content or its scroll position. Returns `None` if it does
+/// not exist, or no longer, or if it belongs to an address that the user has left.
+pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
+    let drawn = || find(&format!("#{id}[{DRAWN}], [{DRAWN}] #{id}")).filter(|drawn| !is_stale(drawn));
+    if IS_HERE { drawn() } else { None }
+}
+
+/// Returns the server-rendered message with this ID, and marks it as part of the mounted page. It stays in its place.
+pub(crate) fn adopt_drawn(id: &str) -> Option<Element> {
+    if !IS_HERE {
+        return None;
+    }
+    let message = find(&format!("#{id}[{DRAWN}]"))?;
+    message.remove_attribute(DRAWN).ok()?;
+    Some(message)
+}
+
+fn is_message(element: &Element) -> bool {
+    element.class_list().contains("message")
+}
