@@ -9,7 +9,8 @@ use tallybook_mock_mcp::MockMcp;
 use crate::{
     accounts::kit::{ADMIN, PASSWORD, Team, Who, required},
     bad_input::assert_problem,
-    support::{Engine, eventually, execute, on_every_engine, rows},
+    server_settings::CHANGED_MEANWHILE,
+    support::{Engine, Form, eventually, execute, on_every_engine, rows},
 };
 
 /// Starts a model and a server with accounts, and signs the admin in.
@@ -300,6 +301,55 @@ on_every_engine! {
             "group_changed Staff: share, upload -> Crew: share, upload",
             "group_deleted Crew",
         ]);
+    }
+
+    /// A form that is refused keeps what was entered. If another admin has changed the group, the form has both changes.
+    async fn a_refused_form_of_a_group_keeps_what_was_entered(engine: Engine) {
+        let (model, team, admin) = start(&engine).await;
+        let ((_, ann), (_, bob), (_, eve)) =
+            (team.person(&admin, "ann").await, team.person(&admin, "bob").await, team.person(&admin, "eve").await);
+        add_opal(&team, &admin, &model).await;
+        let staff = group(&team, &admin, "Staff", &["upload"], &[ann, bob]).await;
+        let (page, path) = (format!("/admin/groups/{staff}"), format!("/api/groups/{staff}"));
+        let stored = async || team.json(&admin, Method::GET, &path, Value::Null, 200).await;
+        let before = stored().await;
+        let mut form = team.open_form(&admin, &page).await;
+        assert_eq!((form.all("members"), form.all("grant")), (vec!["ann\r\nbob"], vec!["upload"]));
+        form.set("name", "Crew & <Co>");
+        form.set("members", " ann\r\n\r\nnobody");
+        form.set_all("grant", &["model:Opal", "upload"]);
+        let (status, html) = team.submit(&admin, &form).await;
+        assert_eq!(status, 422);
+        assert!(html.contains("There is no user with the name &#34;nobody&#34;.") && !html.contains(CHANGED_MEANWHILE), "{html}");
+        let mut form = Form::read(&html, &page);
+        assert_eq!((form.all("name"), form.all("members")), (vec!["Crew & <Co>"], vec!["ann\r\nnobody"]));
+        assert_eq!(form.all("grant"), ["model:Opal", "upload"]);
+
+        set_members(&team, &admin, staff, &[bob, eve]).await;
+        team.json(&admin, Method::PATCH, &path, json!({"grants": ["share", "upload"]}), 200).await;
+        // This admin has removed bob and added the other admin's own account.
+        form.set("members", "ann\r\nroot");
+        let (status, html) = team.submit(&admin, &form).await;
+        assert_eq!(status, 412);
+        assert!(html.contains(CHANGED_MEANWHILE), "{html}");
+        assert_eq!(stored().await["name"], before["name"]);
+        let form = Form::read(&html, &page);
+        assert_eq!((form.all("name"), form.all("members")), (vec!["Crew & <Co>"], vec!["root\r\neve"]));
+        assert_eq!(form.all("grant"), ["model:Opal", "share", "upload"]);
+        assert_eq!(team.submit(&admin, &form).await.0, 303);
+        let after = stored().await;
+        assert_eq!((&after["name"], &after["grants"]), (&json!("Crew & <Co>"), &json!(["model:Opal", "share", "upload"])));
+        let members = team.json(&admin, Method::GET, &format!("{path}/members"), Value::Null, 200).await;
+        let members: Vec<&Value> = members["items"].as_array().unwrap().iter().map(|member| &member["name"]).collect();
+        assert_eq!(members, ["eve", "root"]);
+
+        // The form of a new group keeps its name, too.
+        let mut new = team.open_form(&admin, "/admin/groups").await;
+        new.set("name", "Crew & <Co>");
+        new.set("origin", "page");
+        let (status, html) = team.submit(&admin, &new).await;
+        assert_eq!((status, Form::read(&html, "/admin/groups").all("name")), (409, vec!["Crew & <Co>"]));
+        assert!(html.contains("A group of this name exists already."), "{html}");
     }
 
     /// A removed model keeps its grants, so that a new model of the same name is not open to all users.
