@@ -159,6 +159,33 @@ on_every_engine! {
         assert_eq!(app.get_json(PATH).await["items"], json!([]));
     }
 
+    async fn a_test_of_a_tool_server_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
+        let (redirects, silent) = (closed_server().await, closed_server().await);
+        let elsewhere = MockMcp::start(&[]).await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        let body = |name: &str, server: &MockMcp| {
+            let mut body = body(name, server);
+            body["timeout_secs"] = json!(1);
+            body
+        };
+        add(&app, body("redirects", &redirects)).await;
+        add(&app, body("silent", &silent)).await;
+        redirects.redirect_to(&elsewhere.url());
+        silent.hold();
+        for (name, server, words) in [("redirects", &redirects, "HTTP 307"), ("silent", &silent, "took longer than 1 seconds")] {
+            for path in [format!("{PATH}/test"), format!("{PATH}/{name}/test")] {
+                let failed: Value = request(&app, Method::POST, &path, body("new", server)).await.json().await.unwrap();
+                let error = failed["error"].as_str().unwrap();
+                assert!(failed["ok"] == false && error.contains(words) && !error.contains(TOKEN), "{path}: {failed}");
+            }
+        }
+        assert_eq!(elsewhere.received(), [""; 0], "the redirect was followed");
+        let link_local = json!({"name": "new", "url": "https://169.254.169.254/mcp"});
+        let refused = request(&app, Method::POST, &format!("{PATH}/test"), link_local).await;
+        assert!(reason(refused, 422, "invalid-tool-server").await.contains("link-local"));
+        silent.release();
+    }
+
     async fn settings_of_tool_servers_that_are_not_valid_are_refused(engine: Engine) {
         let server = MockMcp::start(&[]).await.unwrap();
         let app = demo_only(&engine).spawn().await;
