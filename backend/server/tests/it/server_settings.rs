@@ -1,5 +1,7 @@
 //! Settings that admins change while the server runs: their effect, their history, changes by two admins, restarts, and
-//! other servers of the database. `accounts::rights` says who may do this.
+//! other servers of the database. `effects` has more of their effects on turns. `accounts::rights` says who may do this.
+
+mod effects;
 
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ use crate::{
     support::{Engine, Form, Provider, TestApp, eventually, on_every_engine, rows},
 };
 
-pub(crate) const PATH: &str = "/api/admin/settings";
+const PATH: &str = "/api/admin/settings";
 
 /// URL of the form.
 const FORM: &str = "/admin/settings";
