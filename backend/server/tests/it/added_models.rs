@@ -15,6 +15,7 @@ use tokio::{
 use crate::{
     bad_input::assert_problem,
     secrets::assert_not_kept,
+    server_settings::{ROUNDS, send_at_once},
     support::{AppBuilder, Engine, Provider, TestApp, eventually, on_every_engine, rows},
 };
 
@@ -181,6 +182,20 @@ on_every_engine! {
         assert_eq!(remove().await.status(), 204);
         assert_problem(remove().await, 409, "set-in-file").await;
         assert_eq!(offered(&app).await, ["Sonnet*"]);
+    }
+
+    async fn of_two_changes_of_a_model_at_once_one_is_stored(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        add(&app, body("Added", &model)).await;
+        let path = "/api/admin/models/Added";
+        for round in 1..=ROUNDS {
+            let version = app.get(path).await.headers()[header::ETAG].clone();
+            let patch = |patch: Value| app.client.patch(app.url(path)).json(&patch);
+            send_at_once([patch(json!({"max_tokens": round})), patch(json!({"context_tokens": 10_000 + round}))], &version).await;
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'model_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
     async fn settings_that_are_not_valid_are_refused(engine: Engine) {

@@ -9,7 +9,7 @@ use crate::{
     accounts::kit::{ADMIN, Team, Who, required},
     added_models::{reason, request},
     bad_input::assert_problem,
-    server_settings::CHANGED_MEANWHILE,
+    server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
     support::{Engine, Form, TestApp, eventually, execute, on_every_engine, rows},
 };
 
@@ -179,6 +179,21 @@ on_every_engine! {
         assert_eq!(app.get_json(PATH).await, json!([{"principal": "all", "period": "day", "tokens": 5, "warn_at": 0.8}]));
         assert_eq!(put(json!([])).await.status(), 200);
         assert_eq!(app.get_json(PATH).await, json!([]));
+    }
+
+    async fn of_two_replacements_at_once_one_is_stored(engine: Engine) {
+        let app = TestApp::builder(&engine).with_mock(&MockLlm::start().await.unwrap()).spawn().await;
+        for round in 1..=ROUNDS {
+            let version = app.get(PATH).await.headers()[header::ETAG].clone();
+            let put = |period: &str| {
+                let budgets = json!([{"principal": "all", "period": period, "tokens": round}]);
+                app.client.put(app.url(PATH)).json(&budgets)
+            };
+            send_at_once([put("day"), put("month")], &version).await;
+            assert_eq!(app.get_json(PATH).await.as_array().unwrap().len(), 1);
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'budgets_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
     /// A form that is refused keeps what was entered. If another admin has changed the budgets, the form has both changes.

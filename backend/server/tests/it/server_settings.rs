@@ -3,7 +3,10 @@
 
 mod effects;
 
-use reqwest::{Method, Response, header};
+use reqwest::{
+    Method, RequestBuilder, Response,
+    header::{self, HeaderValue},
+};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -22,6 +25,19 @@ const FORM: &str = "/admin/settings";
 
 /// Sentence on the page of a form that is refused because another admin has changed the values.
 pub(crate) const CHANGED_MEANWHILE: &str = "Another admin changed these settings. Your changes are kept";
+
+/// Number of times that two changes are sent at once.
+pub(crate) const ROUNDS: usize = 6;
+
+/// Sends two changes of the same version at the same moment. Asserts that one of them is stored and the other is refused.
+pub(crate) async fn send_at_once(changes: [RequestBuilder; 2], version: &HeaderValue) {
+    let [first, second] = changes.map(|change| change.header(header::IF_MATCH, version).send());
+    let (first, second) = tokio::join!(first, second);
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let (stored, refused) = if first.status() == 200 { (first, second) } else { (second, first) };
+    assert_eq!(stored.status(), 200);
+    assert_problem(refused, 412, "version-changed").await;
+}
 
 async fn change(app: &TestApp, patch: Value) -> Value {
     let changed = request(app, Method::PATCH, PATH, patch).await;
@@ -139,6 +155,24 @@ on_every_engine! {
         assert_problem(patch(json!({"retention_days": 1})).await.unwrap(), 412, "version-changed").await;
         let current = app.get_json(PATH).await;
         assert_eq!(current["changed"], json!(["sharing"]));
+    }
+
+    /// The two admins use different servers, where the engine allows a second one.
+    async fn of_two_changes_at_once_one_is_stored(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model).await;
+        let other = if engine.is_sqlite() { None } else { Some(start(&engine, &model).await) };
+        let other = other.as_ref().unwrap_or(&app);
+        for round in 1..=ROUNDS {
+            let version = app.get(PATH).await.headers()[header::ETAG].clone();
+            let patch = |app: &TestApp, patch: Value| app.client.patch(app.url(PATH)).json(&patch);
+            let changes = [patch(&app, json!({"retention_days": round})), patch(other, json!({"max_turns_per_person": round}))];
+            send_at_once(changes, &version).await;
+            let history = app.get_json(&format!("{PATH}/history")).await;
+            assert_eq!(history["items"].as_array().unwrap().len(), round);
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'settings_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
     async fn settings_that_are_not_valid_are_refused_as_a_whole(engine: Engine) {

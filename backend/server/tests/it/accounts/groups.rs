@@ -9,7 +9,7 @@ use tallybook_mock_mcp::MockMcp;
 use crate::{
     accounts::kit::{ADMIN, PASSWORD, Team, Who, required},
     bad_input::assert_problem,
-    server_settings::CHANGED_MEANWHILE,
+    server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
     support::{Engine, Form, eventually, execute, on_every_engine, rows},
 };
 
@@ -301,6 +301,20 @@ on_every_engine! {
             "group_changed Staff: share, upload -> Crew: share, upload",
             "group_deleted Crew",
         ]);
+    }
+
+    async fn of_two_changes_of_a_group_at_once_one_is_stored(engine: Engine) {
+        let (_model, team, admin) = start(&engine).await;
+        let path = format!("/api/groups/{}", group(&team, &admin, "Staff", &[], &[]).await);
+        for round in 1..=ROUNDS {
+            let version = team.get(&admin, &path).await.headers()[header::ETAG].clone();
+            let patch = |patch: Value| team.request(&admin, Method::PATCH, &path).json(&patch);
+            let grants = if round % 2 == 0 { json!([]) } else { json!(["upload"]) };
+            let changes = [patch(json!({"name": format!("Crew {round}"), "grants": grants})), patch(json!({"name": format!("Staff {round}")}))];
+            send_at_once(changes, &version).await;
+        }
+        let log = rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'group_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
     /// A form that is refused keeps what was entered. If another admin has changed the group, the form has both changes.
