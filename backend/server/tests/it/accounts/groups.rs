@@ -3,6 +3,7 @@
 
 use reqwest::{Method, header};
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
 
@@ -364,6 +365,30 @@ on_every_engine! {
         let (status, html) = team.submit(&admin, &new).await;
         assert_eq!((status, Form::read(&html, "/admin/groups").all("name")), (409, vec!["Crew & <Co>"]));
         assert!(html.contains("A group of this name exists already."), "{html}");
+    }
+
+    /// The list and its page have all groups up to the limit. Another one is refused.
+    async fn up_to_a_thousand_groups_are_listed(engine: Engine) {
+        let (_model, team, admin) = start(&engine).await;
+        let rows: Vec<String> =
+            (0..999).map(|number| format!("('Group {number:03}', 'page', 1, '2026-01-01 00:00:00')")).collect();
+        let insert = format!("INSERT INTO user_groups (name, origin, version, created_at) VALUES {}", rows.join(", "));
+        execute!(team.app, AssertSqlSafe(insert.as_str()));
+        let last = group(&team, &admin, "Zebra", &["upload"], &[]).await;
+        let refused = team.send(&admin, Method::POST, "/api/groups", json!({"name": "One more"})).await;
+        let problem = assert_problem(refused, 422, "invalid-group").await;
+        assert_eq!(problem["detail"], "There can be at most 1000 groups. Delete one first.");
+
+        let listed = names(&team, &admin, "/api/groups").await;
+        assert_eq!((listed.len(), listed[0].as_str(), listed[999].as_str()), (1000, "Group 000", "Zebra"));
+        let html = team.get(&admin, "/admin/groups").await.text().await.unwrap();
+        assert_eq!(html.matches("data-testid=\"group\"").count(), 1000);
+        let budget = json!([{"principal": format!("group:{last}"), "period": "day", "tokens": 5}]);
+        team.json(&admin, Method::PUT, "/api/admin/budgets", budget, 200).await;
+        let form = team.open_form(&admin, "/admin/budgets").await;
+        assert_eq!(form.all("principal"), [&format!("group:{last}"), "all"]);
+        let renamed = team.json(&admin, Method::PATCH, &format!("/api/groups/{last}"), json!({"name": "Zoo"}), 200).await;
+        assert_eq!(renamed["grants"], json!(["upload"]));
     }
 
     /// A removed model keeps its grants, so that a new model of the same name is not open to all users.
