@@ -191,8 +191,9 @@ on_every_engine! {
         let path = "/api/admin/models/Added";
         for round in 1..=ROUNDS {
             let version = app.get(path).await.headers()[header::ETAG].clone();
-            let patch = |patch: Value| app.client.patch(app.url(path)).json(&patch);
-            send_at_once([patch(json!({"max_tokens": round})), patch(json!({"context_tokens": 10_000 + round}))], &version).await;
+            let change = |patch: Value| app.client.patch(app.url(path)).json(&patch);
+            let changes = [change(json!({"max_tokens": round})), change(json!({"context_tokens": 10_000 + round}))];
+            send_at_once(changes, &version).await;
         }
         let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'model_changed'");
         assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);

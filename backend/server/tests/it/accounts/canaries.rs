@@ -3,6 +3,8 @@
 //! statistic, error, trace, log line or backup. The client secret for the identity provider has its own test, in
 //! `openid::canary`.
 
+use std::path::Path;
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Reply, raw, text, tool_call};
@@ -94,13 +96,7 @@ fn tool_servers(mock: &MockMcp) -> Value {
 
 /// Starts the program with all these secrets. If the database has users, one of these secrets is the database user's
 /// password.
-async fn start(
-    engine: &Engine,
-    model: &MockLlm,
-    mock: &MockMcp,
-    collector: &Collector,
-    folder: &std::path::Path,
-) -> Team {
+async fn start(engine: &Engine, model: &MockLlm, mock: &MockMcp, collector: &Collector, folder: &Path) -> Team {
     let servers = folder.join("servers.json");
     std::fs::write(&servers, tool_servers(mock).to_string()).unwrap();
     let mut command = Program::command_after(&format!("exec 2>'{}'", folder.join("log").display()), engine, model);
@@ -176,6 +172,41 @@ async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &Mock
         let (found, text) = (response.status().as_u16(), response.text().await.unwrap());
         canaries.assert_lacks(path, &text);
         assert_eq!(found, status, "{method} {path}: {text}");
+    }
+}
+
+/// Asks the added model, which calls a tool of the added tool server. The tool server and the model repeat their secrets.
+async fn ask_added(team: &Team, user: &Who, conversation: &str, canaries: &Canaries, model: &MockLlm) {
+    let asked = json!({"content": "Tell me more", "model": "added"});
+    let said = json!({ "text": format!("{ADDED_KEY} {ADDED_TOKEN}") }).to_string();
+    let before = model.requests().len();
+    model.reply([tool_call("added__headers", "{}"), tool_call("local__echo", said)]);
+    model.reply([text("Said.")]);
+    let events = ask_with(team, user, conversation, asked.clone()).await;
+    assert!(events.contains("authorization: Bearer [hidden]") && events.contains("x-note: [hidden]"), "{events}");
+    canaries.assert_lacks("an event", &events);
+    let [first, second] = &model.requests()[before..] else { panic!("two requests") };
+    assert_eq!(first.header("x-api-key"), Some(ADDED_KEY), "the added model was asked");
+    assert!(first.body_text.contains("Sends [hidden] and [hidden]."), "{}", first.body_text);
+    canaries.assert_lacks("the prompt", &second.body_text);
+    model.reply(rejected());
+    canaries.assert_lacks("a failure", &ask_with(team, user, conversation, asked).await);
+}
+
+/// Runs the commands that read the added entries: the check of the configuration, and the backup of an embedded database.
+fn check_commands(engine: &Engine, canaries: &Canaries, model: &MockLlm, folder: &Path) {
+    let mut check = Program::command(engine, model);
+    let check = check.args(["check-config", "--database"]).env("SECRET_KEY", SECRET_KEY).output().unwrap();
+    let (is_done, words) = said_by(&check);
+    assert!(is_done && words.contains("The model \"added\" was added in the page.\n"), "{words}");
+    canaries.assert_lacks("the result of check-config", &words);
+    if engine.is_sqlite() {
+        let copy = folder.join("copy.db");
+        assert!(said_by(&admin(engine, model, &["backup", copy.to_str().unwrap()])).0);
+        let backup = std::fs::read(copy).unwrap();
+        let backup = String::from_utf8_lossy(&backup);
+        assert!(backup.contains("added"), "the backup has the added entries");
+        canaries.assert_lacks("the backup", &backup);
     }
 }
 
@@ -266,20 +297,7 @@ on_every_engine! {
         for _ in 0..2 {
             canaries.assert_lacks("a failure", &ask(&team, &ann, &uuid, "Fail").await);
         }
-        let asked = json!({"content": "Tell me more", "model": "added"});
-        let said = json!({ "text": format!("{ADDED_KEY} {ADDED_TOKEN}") }).to_string();
-        let before = added_model.requests().len();
-        added_model.reply([tool_call("added__headers", "{}"), tool_call("local__echo", said)]);
-        added_model.reply([text("Said.")]);
-        let events = ask_with(&team, &ann, &uuid, asked.clone()).await;
-        assert!(events.contains("authorization: Bearer [hidden]") && events.contains("x-note: [hidden]"), "{events}");
-        canaries.assert_lacks("an event", &events);
-        let [first, second] = &added_model.requests()[before..] else { panic!("two requests") };
-        assert_eq!(first.header("x-api-key"), Some(ADDED_KEY), "the added model was asked");
-        assert!(first.body_text.contains("Sends [hidden] and [hidden]."), "{}", first.body_text);
-        canaries.assert_lacks("the prompt", &second.body_text);
-        added_model.reply(rejected());
-        canaries.assert_lacks("a failure", &ask_with(&team, &ann, &uuid, asked).await);
+        ask_added(&team, &ann, &uuid, &canaries, &added_model).await;
 
         let mine = format!("/api/conversations/{uuid}");
         let whole = team.json(&ann, Method::GET, &mine, Value::Null, 200).await;
@@ -314,18 +332,6 @@ on_every_engine! {
         for (_, secret) in &canaries.0 {
             assert_not_kept(&engine, secret).await;
         }
-        let mut check = Program::command(&engine, &model);
-        let check = check.args(["check-config", "--database"]).env("SECRET_KEY", SECRET_KEY).output().unwrap();
-        let (is_done, words) = said_by(&check);
-        assert!(is_done && words.contains("The model \"added\" was added in the page.\n"), "{words}");
-        canaries.assert_lacks("the result of check-config", &words);
-        if engine.is_sqlite() {
-            let copy = folder.path().join("copy.db");
-            assert!(said_by(&admin(&engine, &model, &["backup", copy.to_str().unwrap()])).0);
-            let backup = std::fs::read(copy).unwrap();
-            let backup = String::from_utf8_lossy(&backup);
-            assert!(backup.contains("added"), "the backup has the added entries");
-            canaries.assert_lacks("the backup", &backup);
-        }
+        check_commands(&engine, &canaries, &model, folder.path());
     }
 }

@@ -309,10 +309,10 @@ on_every_engine! {
         let path = format!("/api/groups/{}", group(&team, &admin, "Staff", &[], &[]).await);
         for round in 1..=ROUNDS {
             let version = team.get(&admin, &path).await.headers()[header::ETAG].clone();
-            let patch = |patch: Value| team.request(&admin, Method::PATCH, &path).json(&patch);
+            let change = |patch: Value| team.request(&admin, Method::PATCH, &path).json(&patch);
             let grants = if round % 2 == 0 { json!([]) } else { json!(["upload"]) };
-            let changes = [patch(json!({"name": format!("Crew {round}"), "grants": grants})), patch(json!({"name": format!("Staff {round}")}))];
-            send_at_once(changes, &version).await;
+            let named = change(json!({"name": format!("Staff {round}")}));
+            send_at_once([change(json!({"name": format!("Crew {round}"), "grants": grants})), named], &version).await;
         }
         let log = rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'group_changed'");
         assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
