@@ -8,7 +8,7 @@ use rmcp::{
     transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError, StreamableHttpError},
 };
 
-use super::{endpoint::SettingsError, limits::HANDSHAKE_TIMEOUT, text, token::TokenError};
+use super::{endpoint::SettingsError, text, token::TokenError};
 
 /// Error of the MCP client over HTTP.
 pub(crate) type HttpError = StreamableHttpError<reqwest::Error>;
@@ -121,11 +121,6 @@ impl ServerError {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let version = text::message(version);
         Self::InvalidResponse(format!("it uses protocol version {version:?}, but Tallybook supports {known}"))
-    }
-
-    /// Creates the error for a handshake that timed out.
-    pub(crate) fn handshake_timeout() -> Self {
-        Self::Timeout(HANDSHAKE_TIMEOUT.as_secs())
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -192,7 +193,7 @@ impl Server {
         stop: &CancellationToken,
         changed: &impl Fn(),
     ) -> Result<(), ServerError> {
-        let mut open = self.connect_once(transport).await?;
+        let mut open = self.connect_once(transport, HANDSHAKE_TIMEOUT).await?;
         let watched = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
@@ -202,25 +203,27 @@ impl Server {
         watched
     }
 
-    /// Connects to the server once, lists its tools, and closes the connection.
+    /// Connects to the server once, lists its tools, and closes the connection. If the timeout of a call is shorter than
+    /// that of the handshake, it applies to the handshake and to the list, too.
     pub(crate) async fn probe(&self) -> Result<ToolSelection, ServerError> {
         let transport = self.transport.as_ref().map_err(Clone::clone)?;
-        let mut connected = self.connect_once(transport).await;
+        let limit = call_timeout(&self.settings).map_or(HANDSHAKE_TIMEOUT, |limit| limit.min(HANDSHAKE_TIMEOUT));
+        let mut connected = self.connect_once(transport, limit).await;
         if connected.is_err() && self.uses_initialize.load(Ordering::Relaxed) {
             // The server speaks only the older era's handshake.
-            connected = self.connect_once(transport).await;
+            connected = self.connect_once(transport, limit).await;
         }
         let mut open = connected?;
-        let listed = timeout(HANDSHAKE_TIMEOUT, list(&open.connection, &self.secrets)).await;
+        let listed = timeout(limit, list(&open.connection, &self.secrets)).await;
         let _ = open.service.close_with_timeout(2 * CLOSE_TIMEOUT).await;
-        let listing = listed.map_err(|_| ServerError::handshake_timeout())??;
+        let listing = listed.map_err(|_| ServerError::Timeout(limit.as_secs()))??;
         let accepted = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
         Ok(select_tools(&self.settings, &apply_filters(&self.settings, listing), Some(&accepted)))
     }
 
-    async fn connect_once(&self, transport: &Transport) -> Result<OpenTransport, ServerError> {
-        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.uses_initialize));
-        connected.await.map_err(|_| ServerError::handshake_timeout())?
+    async fn connect_once(&self, transport: &Transport, limit: Duration) -> Result<OpenTransport, ServerError> {
+        let connected = timeout(limit, transport.connect(&self.name, &self.uses_initialize));
+        connected.await.map_err(|_| ServerError::Timeout(limit.as_secs()))?
     }
 
     /// Lists the tools, and lists them again whenever they may have changed. Ends when the server is lost.

@@ -1,16 +1,21 @@
 //! Models that admins add while the server runs: their keys, their precedence, changes by two admins, restarts, other
 //! servers of the database, and tests of a model. `accounts::rights` says who may do this.
 
-use std::{pin::pin, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, pin::pin, time::Duration};
 
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_mock_llm::{CapturedRequest, MockLlm, Reply, WRONG_KEY, hang, text};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpListener,
+};
 
 use crate::{
     bad_input::assert_problem,
     secrets::assert_not_kept,
+    server_settings::{ROUNDS, send_at_once},
     support::{AppBuilder, Engine, Provider, TestApp, eventually, on_every_engine, rows},
 };
 
@@ -40,6 +45,25 @@ pub(crate) async fn reason(response: Response, status: u16, kind: &str) -> Strin
 
 pub(crate) async fn request(app: &TestApp, method: Method, path: &str, body: Value) -> Response {
     app.client.request(method, app.url(path)).json(&body).send().await.unwrap()
+}
+
+/// Starts a server that answers each request with these bytes, and keeps the connection open. Returns its address.
+async fn server_that_sends(bytes: String) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((connection, _)) = listener.accept().await {
+            let mut connection = BufReader::new(connection);
+            let mut line = String::new();
+            while connection.read_line(&mut line).await.is_ok_and(|length| length > 2) {
+                line.clear();
+            }
+            connection.write_all(bytes.as_bytes()).await.unwrap();
+            open.push(connection);
+        }
+    });
+    address
 }
 
 async fn add(app: &TestApp, body: Value) -> Value {
@@ -160,6 +184,21 @@ on_every_engine! {
         assert_eq!(offered(&app).await, ["Sonnet*"]);
     }
 
+    async fn of_two_changes_of_a_model_at_once_one_is_stored(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        add(&app, body("Added", &model)).await;
+        let path = "/api/admin/models/Added";
+        for round in 1..=ROUNDS {
+            let version = app.get(path).await.headers()[header::ETAG].clone();
+            let change = |patch: Value| app.client.patch(app.url(path)).json(&patch);
+            let changes = [change(json!({"max_tokens": round})), change(json!({"context_tokens": 10_000 + round}))];
+            send_at_once(changes, &version).await;
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'model_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
+    }
+
     async fn settings_that_are_not_valid_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = demo_only(&engine).spawn().await;
@@ -239,16 +278,48 @@ on_every_engine! {
             .with_settings(|settings| settings.model_defaults.idle_timeout = Duration::from_millis(300))
             .spawn()
             .await;
-        let test = || request(&app, Method::POST, "/api/admin/models/test", body("New", &model));
-        model.reply(Reply::fail(302, "").header("location", format!("{}/v1/chat/completions", other.url())));
-        let failed: Value = test().await.json().await.unwrap();
-        assert_eq!(failed["ok"], false, "{failed}");
-        assert!(other.requests().is_empty(), "the redirect was followed");
-        for _ in 0..8 {
-            model.reply([hang()]);
+        add(&app, body("Added", &model)).await;
+        for path in ["/api/admin/models/test", "/api/admin/models/Added/test"] {
+            let test = async || {
+                let failed: Value = request(&app, Method::POST, path, body("New", &model)).await.json().await.unwrap();
+                assert_eq!(failed["ok"], false, "{failed}");
+                failed["error"].as_str().unwrap().to_owned()
+            };
+            model.reply(Reply::fail(302, "").header("location", format!("{}/v1/chat/completions", other.url())));
+            let error = test().await;
+            assert!(error.contains("redirects to another URL"), "{error}");
+            assert!(other.requests().is_empty(), "the redirect was followed");
+            let before = model.requests().len();
+            let gate = model.reply_late([text("Too late.")]);
+            let error = test().await;
+            assert!(error.contains("sent nothing for"), "{error}");
+            gate.abandoned().await;
+            assert_eq!(model.requests().len(), before + 1, "a test is not retried");
         }
-        let failed: Value = test().await.json().await.unwrap();
-        assert!(failed["ok"] == false && failed["error"].as_str().is_some_and(|error| !error.is_empty()), "{failed}");
+        let mut link_local = body("New", &model);
+        link_local["base_url"] = json!("http://169.254.169.254/v1");
+        let refused = request(&app, Method::POST, "/api/admin/models/test", link_local).await;
+        assert!(reason(refused, 422, "invalid-model").await.contains("link-local"));
+    }
+
+    async fn a_list_of_models_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
+        let app = demo_only(&engine)
+            .with_settings(|settings| settings.model_defaults.idle_timeout = Duration::from_millis(300))
+            .spawn()
+            .await;
+        let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let discover = async |server: &SocketAddr| {
+            let asked = json!({"provider": "openai", "base_url": format!("http://{server}/v1"), "api_key": KEY});
+            reason(request(&app, Method::POST, "/api/admin/models/discover", asked).await, 502, "model-unreachable").await
+        };
+        let location = elsewhere.local_addr().unwrap();
+        let head = format!("HTTP/1.1 302 Found\r\nlocation: http://{location}/v1/models\r\ncontent-length: 0\r\n\r\n");
+        let error = discover(&server_that_sends(head).await).await;
+        assert!(error.contains("redirects to another URL"), "{error}");
+        assert_eq!(elsewhere.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "the redirect was followed");
+        let error = discover(&server_that_sends(String::new()).await).await;
+        assert!(error.contains("sent nothing for"), "{error}");
     }
 
     async fn the_number_of_tests_at_the_same_time_is_limited(engine: Engine) {

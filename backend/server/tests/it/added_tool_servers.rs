@@ -119,6 +119,37 @@ on_every_engine! {
         assert_eq!(changed.count(), 1, "{tools}");
     }
 
+    async fn the_loss_of_the_key_disables_only_tool_servers_with_headers(engine: Engine) {
+        let (model, server, open) =
+            (MockLlm::start().await.unwrap(), closed_server().await, MockMcp::start(&[]).await.unwrap());
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        add(&app, body("added", &server)).await;
+        add(&app, json!({"name": "open", "url": open.url(), "risk": "low"})).await;
+        app.shut_down().await;
+
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_settings(|settings| settings.secret_key = Some("another secret key of 32 characters".into()))
+            .spawn()
+            .await;
+        connected(&app, "open").await;
+        let lost = app.get_json(&format!("{PATH}/added")).await;
+        let problem = lost["problem"].as_str().unwrap();
+        assert!(problem.contains("SECRET_KEY") && problem.ends_with("or enter the API key or the headers again."), "{lost}");
+        assert_eq!((&lost["has_headers"], &lost["status"]), (&json!(true), &Value::Null), "{lost}");
+        assert!(offers(&app, "open__echo").await && !offers(&app, "added__echo").await);
+        assert_eq!(app.get_json(PATH).await["items"].as_array().unwrap().len(), 2);
+        let conversation = app.create_conversation().await;
+        model.reply([text("At once.")]);
+        let events = app.send(&conversation, "Are you there?").await.all().await;
+        assert!(format!("{events:?}").contains("At once."), "{events:?}");
+
+        let headers = json!({"headers": body("added", &server)["headers"]});
+        assert_eq!(request(&app, Method::PATCH, &format!("{PATH}/added"), headers).await.status(), 200);
+        connected(&app, "added").await;
+        assert_eq!(echo(&app, &model).await.as_deref(), Some("hello"));
+    }
+
     async fn a_tool_server_of_the_settings_file_has_precedence(engine: Engine) {
         let (ours, theirs) = (MockMcp::start(&[]).await.unwrap(), closed_server().await);
         let app = demo_only(&engine).spawn().await;
@@ -157,6 +188,33 @@ on_every_engine! {
         let closed: Value = test(json!({"name": "new", "url": "http://127.0.0.1:9/mcp"})).await.json().await.unwrap();
         assert!(closed["error"].as_str().is_some_and(|error| !error.is_empty()), "{closed}");
         assert_eq!(app.get_json(PATH).await["items"], json!([]));
+    }
+
+    async fn a_test_of_a_tool_server_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
+        let (redirects, silent) = (closed_server().await, closed_server().await);
+        let elsewhere = MockMcp::start(&[]).await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        let body = |name: &str, server: &MockMcp| {
+            let mut body = body(name, server);
+            body["timeout_secs"] = json!(1);
+            body
+        };
+        add(&app, body("redirects", &redirects)).await;
+        add(&app, body("silent", &silent)).await;
+        redirects.redirect_to(&elsewhere.url());
+        silent.hold();
+        for (name, server, words) in [("redirects", &redirects, "HTTP 307"), ("silent", &silent, "took longer than 1 seconds")] {
+            for path in [format!("{PATH}/test"), format!("{PATH}/{name}/test")] {
+                let failed: Value = request(&app, Method::POST, &path, body("new", server)).await.json().await.unwrap();
+                let error = failed["error"].as_str().unwrap();
+                assert!(failed["ok"] == false && error.contains(words) && !error.contains(TOKEN), "{path}: {failed}");
+            }
+        }
+        assert_eq!(elsewhere.received(), [""; 0], "the redirect was followed");
+        let link_local = json!({"name": "new", "url": "https://169.254.169.254/mcp"});
+        let refused = request(&app, Method::POST, &format!("{PATH}/test"), link_local).await;
+        assert!(reason(refused, 422, "invalid-tool-server").await.contains("link-local"));
+        silent.release();
     }
 
     async fn settings_of_tool_servers_that_are_not_valid_are_refused(engine: Engine) {

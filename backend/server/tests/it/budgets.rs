@@ -9,10 +9,14 @@ use crate::{
     accounts::kit::{ADMIN, Team, Who, required},
     added_models::{reason, request},
     bad_input::assert_problem,
-    support::{Engine, TestApp, eventually, execute, on_every_engine, rows},
+    server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
+    support::{Engine, Form, TestApp, eventually, execute, on_every_engine, rows},
 };
 
 const PATH: &str = "/api/admin/budgets";
+
+/// URL of the form.
+const FORM: &str = "/admin/budgets";
 
 async fn set(team: &Team, admin: &Who, budgets: Value) {
     let stored = team.json(admin, Method::PUT, PATH, budgets.clone(), 200).await;
@@ -175,5 +179,59 @@ on_every_engine! {
         assert_eq!(app.get_json(PATH).await, json!([{"principal": "all", "period": "day", "tokens": 5, "warn_at": 0.8}]));
         assert_eq!(put(json!([])).await.status(), 200);
         assert_eq!(app.get_json(PATH).await, json!([]));
+    }
+
+    async fn of_two_replacements_at_once_one_is_stored(engine: Engine) {
+        let app = TestApp::builder(&engine).with_mock(&MockLlm::start().await.unwrap()).spawn().await;
+        for round in 1..=ROUNDS {
+            let version = app.get(PATH).await.headers()[header::ETAG].clone();
+            let put = |period: &str| {
+                let budgets = json!([{"principal": "all", "period": period, "tokens": round}]);
+                app.client.put(app.url(PATH)).json(&budgets)
+            };
+            send_at_once([put("day"), put("month")], &version).await;
+            assert_eq!(app.get_json(PATH).await.as_array().unwrap().len(), 1);
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'budgets_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
+    }
+
+    /// A form that is refused keeps what was entered. If another admin has changed the budgets, the form has both changes.
+    async fn a_refused_form_keeps_what_was_entered(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let of = async |name| format!("user:{}", team.person(&admin, name).await.1);
+        let (ann, bob) = (of("ann").await, of("bob").await);
+        let budget = |principal: &str, period: &str, tokens: i64| {
+            json!({"principal": principal, "period": period, "tokens": tokens, "warn_at": 0.8})
+        };
+        set(&team, &admin, json!([budget("all", "day", 5), budget(&ann, "month", 7), budget("all", "month", 20)])).await;
+        let mut form = team.open_form(&admin, FORM).await;
+        assert_eq!(form.all("tokens"), ["5", "7", "20", ""]);
+        form.set_all("tokens", &["6", "7", "20", "lots"]);
+        form.set_all("principal", &["all", "user", "all", "user"]);
+        form.set_all("user", &["", "ann", "", "ann"]);
+        form.set_all("period", &["day", "month", "month", "day"]);
+        let (status, html) = team.submit(&admin, &form).await;
+        assert_eq!(status, 422);
+        assert!(html.contains("Tokens of budget 4 is not valid.") && !html.contains(CHANGED_MEANWHILE), "{html}");
+        let mut form = Form::read(&html, FORM);
+        assert_eq!(form.all("tokens"), ["6", "7", "20", "lots", ""]);
+
+        let others = json!([budget("all", "day", 50), budget(&ann, "month", 70), budget(&bob, "day", 9)]);
+        set(&team, &admin, others.clone()).await;
+        form.set_all("tokens", &["6", "7", "20", "8", ""]);
+        let (status, html) = team.submit(&admin, &form).await;
+        assert_eq!(status, 412);
+        assert!(html.contains(CHANGED_MEANWHILE), "{html}");
+        assert_eq!(team.json(&admin, Method::GET, PATH, Value::Null, 200).await, others);
+        let form = Form::read(&html, FORM);
+        assert_eq!(form.all("tokens"), ["6", "70", "8", "9", ""], "the other admin has removed the budget of 20 tokens");
+        assert_eq!(form.all("user"), ["", "ann", "ann", "bob", ""]);
+        assert_eq!(team.submit(&admin, &form).await.0, 303);
+        let merged =
+            json!([budget("all", "day", 6), budget(&ann, "month", 70), budget(&ann, "day", 8), budget(&bob, "day", 9)]);
+        assert_eq!(team.json(&admin, Method::GET, PATH, Value::Null, 200).await, merged);
     }
 }

@@ -24,17 +24,17 @@ use crate::support::{Counts, Engine, EventReader, FeedReader, TestApp, end_of, e
 /// Arguments of [`Orders`].
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Dish {
+pub(crate) struct Dish {
     dish: String,
 }
 
 /// A tool that changes something, and records how.
 #[derive(Clone, Default)]
-struct Orders(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Orders(Arc<Mutex<Vec<String>>>);
 
 impl Orders {
     /// Returns the dishes that were ordered.
-    fn orders(&self) -> Vec<String> {
+    pub(crate) fn orders(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -60,7 +60,7 @@ struct Fixture {
     conversation: String,
 }
 
-fn tools(orders: &Orders, counts: &Counts) -> ToolRegistry {
+pub(crate) fn tools(orders: &Orders, counts: &Counts) -> ToolRegistry {
     ToolRegistry::default().with(orders.clone()).unwrap().with(counts.clone()).unwrap()
 }
 
@@ -102,7 +102,7 @@ impl Fixture {
     }
 }
 
-fn order(dish: &str) -> Part {
+pub(crate) fn order(dish: &str) -> Part {
     tool_call("order", json!({ "dish": dish }).to_string())
 }
 

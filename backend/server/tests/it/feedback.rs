@@ -6,6 +6,7 @@ use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 
 use crate::{
     accounts::{
+        groups::{add_opal, names},
         kit::{ADMIN, Team, Who, kind_of},
         tool_history::{calls_on, filtered, page, say_why},
     },
@@ -23,9 +24,13 @@ async fn ask(team: &Team, model: &MockLlm, who: &Who) -> (String, String) {
     model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
     model.reply([text("It is 4.")]);
     team.ask(who, &uuid, "1 + 2?").await;
-    let answer = messages(team, who, &uuid).await[1]["id"].clone();
-    let feedback = path(&uuid, &answer);
+    let feedback = path_of_answer(team, who, &uuid).await;
     (uuid, feedback)
+}
+
+/// Returns the path of the first answer's feedback.
+async fn path_of_answer(team: &Team, who: &Who, uuid: &str) -> String {
+    path(uuid, &messages(team, who, uuid).await[1]["id"])
 }
 
 async fn messages(team: &Team, who: &Who, uuid: &str) -> Value {
@@ -189,5 +194,32 @@ on_every_engine! {
         let ratings = html.split("data-testid=\"ratings\"").nth(1).unwrap_or_else(|| panic!("{html}"));
         let numbers: Vec<&str> = ratings.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap()).collect();
         assert_eq!(numbers, ["0", "2"], "{ratings}");
+    }
+
+    async fn the_statistics_count_ratings_by_model(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.person(&admin, "ann").await;
+        add_opal(&team, &admin, &model).await;
+        let default = names(&team, &ann, "/api/models").await[0].trim_end_matches('*').to_owned();
+        for (name, rating) in [("Opal", "up"), ("Opal", "down"), ("Opal", "up"), (&default, "down"), ("Opal", "none")] {
+            let uuid = team.conversation(&ann).await;
+            model.reply([text("Four.")]);
+            let path = format!("/api/conversations/{uuid}/messages");
+            let answer = team.send(&ann, Method::POST, &path, json!({"content": "2 + 2?", "model": name})).await;
+            assert!(answer.text().await.unwrap().contains("event: message_end"));
+            if rating != "none" {
+                let feedback = path_of_answer(&team, &ann, &uuid).await;
+                team.json(&ann, Method::PUT, &feedback, json!({"rating": rating}), 200).await;
+            }
+        }
+        let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
+        let ratings = html.split("data-testid=\"ratings\"").nth(1).and_then(|rest| rest.split("</section>").next());
+        let rows: Vec<(String, Vec<&str>)> = ratings.unwrap().split("<th scope=\"row\">").skip(1).map(|row| {
+            let cells = row.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap());
+            (row.split('<').next().unwrap().to_owned(), cells.collect())
+        }).collect();
+        assert_eq!(rows, [("Opal".to_owned(), vec!["2", "1"]), (default, vec!["0", "1"])], "{html}");
     }
 }

@@ -13,8 +13,9 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::{
     accounts::kit::{PASSWORD, Team},
+    added_models::request,
     endings::refuse_ends,
-    support::{Engine, Program, TestApp, eventually},
+    support::{Engine, Program, TestApp, eventually, on_every_engine},
 };
 
 /// A program that logs to a file.
@@ -58,6 +59,47 @@ async fn the_log_has_the_causes_of_a_failing_tool_server() {
     assert!(!log().contains("rmcp") && !log().contains("ERROR"), "{}", log());
     let told = app.get_json("/api/tools").await["servers"][0]["error"].clone();
     assert!(told.as_str().unwrap().starts_with(causes), "{told}");
+}
+
+on_every_engine! {
+    async fn the_start_names_added_entries_that_the_settings_file_hides(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        let (url, base_url) = ("http://127.0.0.1:9/mcp", model.url());
+        for (kind, entry) in [
+            ("models", json!({"name": "Opal", "provider": "openai", "base_url": base_url})),
+            ("models", json!({"name": "Ruby", "provider": "openai", "base_url": base_url})),
+            ("tool-servers", json!({"name": "files", "url": url})),
+            ("tool-servers", json!({"name": "notes", "url": url})),
+        ] {
+            let added = request(&app, Method::POST, &format!("/api/admin/{kind}"), entry).await;
+            assert_eq!(added.status(), 201, "{}", added.text().await.unwrap());
+        }
+        app.kill();
+
+        let folder = tempfile::tempdir().unwrap();
+        let (log, servers) = (folder.path().join("log"), folder.path().join("servers"));
+        std::fs::write(&servers, json!({"mcpServers": {"files": {"url": url}}}).to_string()).unwrap();
+        let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
+        let app = TestApp::launch_command(&engine, command.env("LLM_MODEL", "Opal").env("MCP_SERVERS_FILE", &servers));
+        let origins = |list: &Value| {
+            let items = list["items"].as_array().unwrap().iter();
+            items.map(|item| format!("{} {}", item["name"], item["origin"])).collect::<Vec<_>>()
+        };
+        for (kind, [hidden, used]) in [("models", ["Opal", "Ruby"]), ("tool-servers", ["files", "notes"])] {
+            let listed = origins(&app.get_json(&format!("/api/admin/{kind}")).await);
+            let of = |name: &str, origin: &str| format!("\"{name}\" \"{origin}\"");
+            assert_eq!(listed, [of(hidden, "file"), of(hidden, "page"), of(used, "page")]);
+        }
+        let warned = |kind: &str, name: &str| {
+            let log = std::fs::read_to_string(&log).unwrap();
+            let of_entry = format!("kind={kind} name=\"{name}\"");
+            let is_named = |line: &&str| line.contains("WARN") && line.contains(&of_entry) && line.contains("is used instead");
+            log.lines().filter(is_named).count()
+        };
+        eventually("the start names them", async || warned("model", "Opal") + warned("tool server", "files") == 2).await;
+        assert_eq!(warned("model", "Ruby") + warned("tool server", "notes"), 0);
+    }
 }
 
 /// The server is meant to be not ready while it shuts down.

@@ -1,7 +1,12 @@
 //! Settings that admins change while the server runs: their effect, their history, changes by two admins, restarts, and
-//! other servers of the database. `accounts::rights` says who may do this.
+//! other servers of the database. `effects` has more of their effects on turns. `accounts::rights` says who may do this.
 
-use reqwest::{Method, Response, header};
+mod effects;
+
+use reqwest::{
+    Method, RequestBuilder, Response,
+    header::{self, HeaderValue},
+};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -10,10 +15,29 @@ use crate::{
     accounts::kit::{ADMIN, Team, Who},
     added_models::{reason, request},
     bad_input::assert_problem,
-    support::{Engine, Provider, TestApp, eventually, on_every_engine, rows},
+    support::{Engine, Form, Provider, TestApp, eventually, on_every_engine, rows},
 };
 
 const PATH: &str = "/api/admin/settings";
+
+/// URL of the form.
+const FORM: &str = "/admin/settings";
+
+/// Sentence on the page of a form that is refused because another admin has changed the values.
+pub(crate) const CHANGED_MEANWHILE: &str = "Another admin changed these settings. Your changes are kept";
+
+/// Number of times that two changes are sent at once.
+pub(crate) const ROUNDS: usize = 6;
+
+/// Sends two changes of the same version at the same moment. Asserts that one of them is stored and the other is refused.
+pub(crate) async fn send_at_once(changes: [RequestBuilder; 2], version: &HeaderValue) {
+    let [first, second] = changes.map(|change| change.header(header::IF_MATCH, version).send());
+    let (first, second) = tokio::join!(first, second);
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let (stored, refused) = if first.status() == 200 { (first, second) } else { (second, first) };
+    assert_eq!(stored.status(), 200);
+    assert_problem(refused, 412, "version-changed").await;
+}
 
 async fn change(app: &TestApp, patch: Value) -> Value {
     let changed = request(app, Method::PATCH, PATH, patch).await;
@@ -21,17 +45,15 @@ async fn change(app: &TestApp, patch: Value) -> Value {
     changed.json().await.unwrap()
 }
 
+/// Returns a model of this name that `model` answers.
+fn entry(name: &str, model: &MockLlm) -> ModelEntry {
+    let choice = ModelChoice::Provider(Provider::Anthropic.settings(model.url()));
+    ModelEntry { name: name.to_owned(), choice, prices: None, vision: false, origin: Origin::Environment }
+}
+
 /// Starts a server with two models, `First` and `Second`, that `model` answers.
 async fn start(engine: &Engine, model: &MockLlm) -> TestApp {
-    let entry = |name: &str| ModelEntry {
-        name: name.to_owned(),
-        choice: ModelChoice::Provider(Provider::Anthropic.settings(model.url())),
-        prices: None,
-        vision: false,
-        origin: Origin::Environment,
-    };
-    let tools = tallybook_tools::builtin().unwrap();
-    TestApp::builder(engine).with_models(vec![entry("First"), entry("Second")]).with_tools(tools).spawn().await
+    TestApp::builder(engine).with_models(vec![entry("First", model), entry("Second", model)]).spawn().await
 }
 
 /// Returns the name of the default model.
@@ -135,6 +157,24 @@ on_every_engine! {
         assert_eq!(current["changed"], json!(["sharing"]));
     }
 
+    /// The two admins use different servers, where the engine allows a second one.
+    async fn of_two_changes_at_once_one_is_stored(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model).await;
+        let other = if engine.is_sqlite() { None } else { Some(start(&engine, &model).await) };
+        let other = other.as_ref().unwrap_or(&app);
+        for round in 1..=ROUNDS {
+            let version = app.get(PATH).await.headers()[header::ETAG].clone();
+            let patch = |app: &TestApp, patch: Value| app.client.patch(app.url(PATH)).json(&patch);
+            let changes = [patch(&app, json!({"retention_days": round})), patch(other, json!({"max_turns_per_person": round}))];
+            send_at_once(changes, &version).await;
+            let history = app.get_json(&format!("{PATH}/history")).await;
+            assert_eq!(history["items"].as_array().unwrap().len(), round);
+        }
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'settings_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
+    }
+
     async fn settings_that_are_not_valid_are_refused_as_a_whole(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model).await;
@@ -219,88 +259,43 @@ on_every_engine! {
     /// The form of the page changes only what was edited, keeps what was entered if it is refused, and needs no script.
     async fn the_form_changes_what_was_edited(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = start(&engine, &model).await;
-        change(&app, json!({"memory": {"max_chars": 300}, "plan": {"max_attempts": 2, "max_total_attempts": 10}})).await;
-        let mut form = Form::open(&app).await;
-        change(&app, json!({"sharing": true})).await;
+        let (team, user) = (Team::of(start(&engine, &model).await), Who::default());
+        let app = &team.app;
+        change(app, json!({"memory": {"max_chars": 300}, "plan": {"max_attempts": 2, "max_total_attempts": 10}})).await;
+        let mut form = team.open_form(&user, FORM).await;
+        change(app, json!({"sharing": true})).await;
 
         // Another admin has changed the settings. What was entered stays on the page.
         form.set("instructions", "Prices are in <euros>.");
         form.set("review.models", "Second");
         form.set("review.mode", "advise");
-        let (status, html) = form.send(&app).await;
+        let (status, html) = team.submit(&user, &form).await;
         assert_eq!(status, 412);
-        assert!(html.contains("Another admin has changed the settings"), "{html}");
+        assert!(html.contains(CHANGED_MEANWHILE), "{html}");
         assert!(html.contains("Prices are in &#60;euros&#62;.") && !html.contains("<euros>"), "{html}");
-        // With the new version, only what was edited changes, and not what the other admin did.
-        form.set("version", &app.get_json(PATH).await["version"].to_string());
+        // The page has the new version. Only what was edited changes, and not what the other admin did.
+        let mut form = Form::read(&html, FORM);
         form.set("retention_days", "lots");
-        let (status, html) = form.send(&app).await;
+        let (status, html) = team.submit(&user, &form).await;
         assert_eq!(status, 422);
         assert!(html.contains("retention_days is not valid"), "{html}");
+        let mut form = Form::read(&html, FORM);
+        assert_eq!(form.all("retention_days"), ["lots"]);
         form.set("retention_days", "2.5");
-        assert_eq!(form.send(&app).await.0, 303);
+        assert_eq!(team.submit(&user, &form).await.0, 303);
         let current = app.get_json(PATH).await;
         let settings = &current["settings"];
         assert_eq!((&settings["sharing"], &settings["retention_days"]), (&json!(true), &json!(2.5)));
+        assert_eq!(settings["instructions"], "Prices are in <euros>.");
         assert_eq!(settings["review"], json!({"models": ["Second"], "mode": "advise", "quorum": null, "timeout_secs": null}));
         assert_eq!(current["changed"], json!(["instructions", "memory", "plan", "retention_days", "review", "sharing"]));
 
-        let mut default = Form::open(&app).await;
+        let mut default = team.open_form(&user, FORM).await;
         default.set("default", "review");
-        assert_eq!(default.send(&app).await.0, 303);
+        assert_eq!(team.submit(&user, &default).await.0, 303);
         assert_eq!(app.get_json(PATH).await["settings"]["review"], Value::Null);
-        let html = app.get("/admin/settings").await.text().await.unwrap();
+        let html = app.get(FORM).await.text().await.unwrap();
         assert!(html.matches("data-testid=\"settings-change\"").count() == 4, "{html}");
-    }
-}
-
-/// The fields of the form on the page of the settings, as a browser sends them.
-struct Form(Vec<(String, String)>);
-
-impl Form {
-    /// Returns the fields as the page shows them now.
-    async fn open(app: &TestApp) -> Self {
-        let current = app.get_json(PATH).await;
-        let settings = current["settings"].as_object().unwrap();
-        let mut form = Self(Vec::new());
-        form.set("version", &current["version"].to_string());
-        form.set("shown", &current["settings"].to_string());
-        for (name, value) in settings {
-            match value {
-                Value::Object(members) => {
-                    members.iter().for_each(|(member, value)| form.show(&format!("{name}.{member}"), value));
-                }
-                value => form.show(name, value),
-            }
-        }
-        form
-    }
-
-    /// Adds a field with a value of the settings. A check box that is off is not sent.
-    fn show(&mut self, name: &str, value: &Value) {
-        match value {
-            Value::Bool(false) => {}
-            Value::Bool(true) => self.set(name, "on"),
-            Value::Null => self.set(name, ""),
-            Value::String(text) => self.set(name, text),
-            Value::Array(values) => values.iter().for_each(|value| self.set(name, value.as_str().unwrap())),
-            value => self.set(name, &value.to_string()),
-        }
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        self.0.retain(|(field, _)| field != name);
-        self.0.push((name.to_owned(), value.to_owned()));
-    }
-
-    async fn send(&self, app: &TestApp) -> (u16, String) {
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish();
-        let request =
-            client.post(app.url("/admin/settings")).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        let sent = request.body(body).send().await.unwrap();
-        (sent.status().as_u16(), sent.text().await.unwrap())
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
         i18n::{FAILED_IN_JAPANESE, messages},
     },
     format,
+    layout::is_outdated,
 };
 
 /// The text in one language.
@@ -133,6 +134,9 @@ messages! {
     again: "Re-run", "再実行";
     no_result: "No result yet. Reload this page to check again.", "まだ結果がありません。ページを再読み込みしてください。";
     earlier_reruns: "All re-runs, newest first", "再実行の一覧（新しい順）";
+    changed_meanwhile:
+        "Another admin changed these settings. Your changes are kept, and the other fields show the new settings. Check them, then save again.",
+        "この設定は別の管理者によって変更されました。あなたの変更は残っています。ほかの項目には新しい設定が表示されています。確認して、もう一度保存してください。";
     nothing_title: "Not found", "見つかりません";
 }
 
@@ -382,6 +386,11 @@ impl Messages {
             _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
             other => other.to_string(),
         }
+    }
+
+    /// Returns the error message for a form that was refused. `is_kept` says whether the form keeps what was entered.
+    pub(crate) fn form_problem(self, error: &ApiError, is_kept: bool) -> String {
+        if is_kept && is_outdated(Some(error)) { self.changed_meanwhile().to_owned() } else { self.problem(error) }
     }
 
     /// Returns the error message for a filter that is not valid.

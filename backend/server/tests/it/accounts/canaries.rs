@@ -1,7 +1,9 @@
-//! Plants a canary for each kind of secret, from the settings and from users, in one server process that logs
+//! Plants a canary for each kind of secret, from the settings, from admins and from users, in one server process that logs
 //! everything. Even if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page,
-//! statistic, error, trace or log line. The client secret for the identity provider has its own test, in
+//! statistic, error, trace, log line or backup. The client secret for the identity provider has its own test, in
 //! `openid::canary`.
+
+use std::path::Path;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -14,6 +16,7 @@ use super::{
     tool_history::say_why,
 };
 use crate::{
+    operator_commands::{admin, said as said_by},
     secrets::assert_not_kept,
     support::{Engine, Program, TestApp, eventually, on_every_engine},
     traces::Collector,
@@ -30,6 +33,10 @@ const COLLECTOR: &str = "canary-collector-5up3r";
 const STORAGE: &str = "canary-storage-5up3r";
 const PERSONS: &str = "canary-password-5up3r";
 const WRONG: &str = "canary-mistyped-5up3r";
+const SECRET_KEY: &str = "canary-secret-key-5up3r-of-32-characters";
+const ADDED_KEY: &str = "canary-added-key-5up3r";
+const ADDED_HEADER: &str = "canary-added-header-5up3r";
+const ADDED_TOKEN: &str = "canary-added-token-5up3r";
 
 /// Secrets that must not appear anywhere, each with its kind.
 struct Canaries(Vec<(&'static str, String)>);
@@ -49,6 +56,10 @@ impl Canaries {
             ("the storage's key", STORAGE),
             ("a password", PERSONS),
             ("a wrong password", WRONG),
+            ("the secret key", SECRET_KEY),
+            ("the key of an added model", ADDED_KEY),
+            ("a header of an added tool server", ADDED_HEADER),
+            ("the token of an added tool server", ADDED_TOKEN),
         ];
         let mut all: Vec<_> = all.map(|(kind, secret)| (kind, secret.to_owned())).into();
         all.push(("the OAuth client, as it shows itself", client()));
@@ -85,13 +96,7 @@ fn tool_servers(mock: &MockMcp) -> Value {
 
 /// Starts the program with all these secrets. If the database has users, one of these secrets is the database user's
 /// password.
-async fn start(
-    engine: &Engine,
-    model: &MockLlm,
-    mock: &MockMcp,
-    collector: &Collector,
-    folder: &std::path::Path,
-) -> Team {
+async fn start(engine: &Engine, model: &MockLlm, mock: &MockMcp, collector: &Collector, folder: &Path) -> Team {
     let servers = folder.join("servers.json");
     std::fs::write(&servers, tool_servers(mock).to_string()).unwrap();
     let mut command = Program::command_after(&format!("exec 2>'{}'", folder.join("log").display()), engine, model);
@@ -108,14 +113,121 @@ async fn start(
     command.env("MCP_OAUTH_CLIENT_ID", "id").env("MCP_OAUTH_CLIENT_SECRET", CLIENT);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url);
     command.env("OTEL_EXPORTER_OTLP_HEADERS", format!("x-key={COLLECTOR}"));
-    command.env("AWS_SECRET_ACCESS_KEY", STORAGE);
+    command.env("AWS_SECRET_ACCESS_KEY", STORAGE).env("SECRET_KEY", SECRET_KEY);
     Team::of(TestApp::launch_command(engine, &mut command))
 }
 
 /// Sends a message, and returns the events of its answer.
 async fn ask(team: &Team, who: &Who, conversation: &str, content: &str) -> String {
+    ask_with(team, who, conversation, json!({"content": content})).await
+}
+
+async fn ask_with(team: &Team, who: &Who, conversation: &str, message: Value) -> String {
     let path = format!("/api/conversations/{conversation}/messages");
-    team.send(who, Method::POST, &path, json!({"content": content})).await.text().await.unwrap()
+    team.send(who, Method::POST, &path, message).await.text().await.unwrap()
+}
+
+/// Adds a model and a tool server, both with the name `added`, and lets the server, the model and the tool server repeat
+/// their secrets.
+async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &MockLlm, mock: &MockMcp) {
+    let entry = json!({
+        "name": "added", "provider": "anthropic", "model": "test-model", "base_url": model.url(), "api_key": ADDED_KEY,
+    });
+    let headers = json!({"Authorization": format!("Bearer {ADDED_TOKEN}"), "X-Note": ADDED_HEADER});
+    let server = json!({"name": "added", "url": mock.url(), "risk": "low", "headers": headers});
+    let (models, servers) = ("/api/admin/models", "/api/admin/tool-servers");
+    let with = |body: &Value, field: &str, value: Value| {
+        let mut body = body.clone();
+        body[field] = value;
+        body
+    };
+    let (test_model, test_server) = (format!("{models}/test"), format!("{servers}/test"));
+    for _ in 0..2 {
+        model.reply(rejected());
+    }
+    model.offer(json!({"error": ADDED_KEY}));
+    for (method, path, body, status) in [
+        (Method::POST, models, entry.clone(), 201),
+        (Method::POST, models, entry.clone(), 409),
+        (Method::POST, models, with(&entry, "api_key", json!([ADDED_KEY])), 422),
+        (Method::POST, models, with(&entry, "api_key", json!(format!("{ADDED_KEY}\n"))), 409),
+        (Method::POST, &test_model, with(&entry, "temperature", json!(9)), 422),
+        (Method::POST, &test_model, entry.clone(), 200),
+        (Method::POST, &format!("{models}/added/test"), json!({}), 200),
+        (
+            Method::POST,
+            &format!("{models}/discover"),
+            json!({"provider": "openai", "base_url": model.url(), "api_key": ADDED_KEY}),
+            502,
+        ),
+        (Method::PATCH, &format!("{models}/added"), json!({"base_url": "http://127.0.0.1:9", "api_key": 1}), 422),
+        (Method::POST, servers, server.clone(), 201),
+        (Method::POST, servers, with(&server, "headers", json!([ADDED_TOKEN])), 422),
+        (Method::POST, servers, with(&server, "risk", json!("none")), 422),
+        (Method::POST, &test_server, server.clone(), 200),
+        (Method::POST, &format!("{servers}/added/test"), json!({}), 200),
+        (Method::PATCH, &format!("{servers}/added"), json!({"headers": headers}), 200),
+    ] {
+        let response = team.send(admin, method.clone(), path, body).await;
+        let (found, text) = (response.status().as_u16(), response.text().await.unwrap());
+        canaries.assert_lacks(path, &text);
+        assert_eq!(found, status, "{method} {path}: {text}");
+    }
+}
+
+/// Asks the added model, which calls a tool of the added tool server. The tool server and the model repeat their secrets.
+async fn ask_added(team: &Team, user: &Who, conversation: &str, canaries: &Canaries, model: &MockLlm) {
+    let asked = json!({"content": "Tell me more", "model": "added"});
+    let said = json!({ "text": format!("{ADDED_KEY} {ADDED_TOKEN}") }).to_string();
+    let before = model.requests().len();
+    model.reply([tool_call("added__headers", "{}"), tool_call("local__echo", said)]);
+    model.reply([text("Said.")]);
+    let events = ask_with(team, user, conversation, asked.clone()).await;
+    assert!(events.contains("authorization: Bearer [hidden]") && events.contains("x-note: [hidden]"), "{events}");
+    canaries.assert_lacks("an event", &events);
+    let [first, second] = &model.requests()[before..] else { panic!("two requests") };
+    assert_eq!(first.header("x-api-key"), Some(ADDED_KEY), "the added model was asked");
+    assert!(first.body_text.contains("Sends [hidden] and [hidden]."), "{}", first.body_text);
+    canaries.assert_lacks("the prompt", &second.body_text);
+    model.reply(rejected());
+    canaries.assert_lacks("a failure", &ask_with(team, user, conversation, asked).await);
+}
+
+/// Runs the commands that read the added entries: the check of the configuration, and the backup of an embedded database.
+fn check_commands(engine: &Engine, canaries: &Canaries, model: &MockLlm, folder: &Path) {
+    let mut check = Program::command(engine, model);
+    let check = check.args(["check-config", "--database"]).env("SECRET_KEY", SECRET_KEY).output().unwrap();
+    let (is_done, words) = said_by(&check);
+    assert!(is_done && words.contains("The model \"added\" was added in the page.\n"), "{words}");
+    canaries.assert_lacks("the result of check-config", &words);
+    if engine.is_sqlite() {
+        let copy = folder.join("copy.db");
+        assert!(said_by(&admin(engine, model, &["backup", copy.to_str().unwrap()])).0);
+        let backup = std::fs::read(copy).unwrap();
+        let backup = String::from_utf8_lossy(&backup);
+        assert!(backup.contains("added"), "the backup has the added entries");
+        canaries.assert_lacks("the backup", &backup);
+    }
+}
+
+/// Returns the response of a provider that rejects the key of the added model, and repeats it.
+fn rejected() -> Reply {
+    Reply::fail(401, json!({"error": {"message": format!("your key is {ADDED_KEY}")}}).to_string())
+}
+
+/// Returns the addresses that an admin can read without a parameter, except streams, and those of the entries `added`.
+async fn readable_addresses(team: &Team) -> Vec<String> {
+    let document = team.json(&Who::default(), Method::GET, "/openapi.json", Value::Null, 200).await;
+    let paths = document["paths"].as_object().unwrap().iter();
+    let reads =
+        paths.filter(|(_, methods)| methods.get("get").is_some()).map(|(path, _)| path.replace("{name}", "added"));
+    let mut addresses: Vec<String> = reads.filter(|path| !path.contains('{') && path != "/api/events").collect();
+    assert!(addresses.contains(&"/api/admin/tool-servers/added".to_owned()), "{addresses:?}");
+    addresses.extend(
+        ["/admin/settings", "/admin/groups", "/admin/budgets", "/admin/figures", "/admin", "/settings", "/"]
+            .map(str::to_owned),
+    );
+    addresses
 }
 
 on_every_engine! {
@@ -156,8 +268,13 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
         canaries.assert_lacks("a refusal", &refused.text().await.unwrap());
 
+        let added = MockMcp::start(&[Fault::RepeatsHeaders]).await.unwrap();
+        added.describe_first_tool(&format!("Sends {ADDED_HEADER} and {ADDED_TOKEN}."));
+        let added_model = MockLlm::start().await.unwrap();
+        add_entries(&team, &who, &canaries, &added_model, &added).await;
+
         // The tool servers repeat their input, the prompt contains a tool's description, and the provider repeats its key.
-        eventually("both tool servers are connected", async || {
+        eventually("the tool servers are connected", async || {
             let tools = team.json(&program, Method::GET, "/api/tools", Value::Null, 200).await;
             tools["servers"].as_array().unwrap().iter().all(|server| server["status"] == "connected")
         })
@@ -180,6 +297,7 @@ on_every_engine! {
         for _ in 0..2 {
             canaries.assert_lacks("a failure", &ask(&team, &ann, &uuid, "Fail").await);
         }
+        ask_added(&team, &ann, &uuid, &canaries, &added_model).await;
 
         let mine = format!("/api/conversations/{uuid}");
         let whole = team.json(&ann, Method::GET, &mine, Value::Null, 200).await;
@@ -198,6 +316,12 @@ on_every_engine! {
             }
         }
 
+        for address in readable_addresses(&team).await {
+            let answer = team.get(&who, &address).await;
+            assert!(!answer.status().is_server_error(), "{address}");
+            canaries.assert_lacks(&address, &answer.text().await.unwrap());
+        }
+
         // Traces that wait to be sent to the collector are sent at shutdown.
         team.app.process().signal("TERM");
         assert!(team.app.wait());
@@ -208,5 +332,6 @@ on_every_engine! {
         for (_, secret) in &canaries.0 {
             assert_not_kept(&engine, secret).await;
         }
+        check_commands(&engine, &canaries, &model, folder.path());
     }
 }

@@ -6,7 +6,7 @@ use tallybook_accounts::{Accounts, AccountsSettings, Password};
 use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::MockLlm;
 
-use crate::support::{Engine, TestApp};
+use crate::support::{Engine, Form, TestApp};
 
 /// Password of every user in these tests.
 pub(crate) const PASSWORD: &str = "a password of some length";
@@ -102,6 +102,19 @@ impl Team {
         let text = response.text().await.expect("a text");
         assert_eq!(found.as_u16(), status, "{method} {path}: {text}");
         serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    /// Sends a form. Returns the status and the page.
+    pub(crate) async fn submit(&self, who: &Who, form: &Form) -> (u16, String) {
+        let request = self.request(who, Method::POST, &form.action);
+        let request = request.header("content-type", "application/x-www-form-urlencoded").body(form.body());
+        let response = request.send().await.expect("the server answers");
+        (response.status().as_u16(), response.text().await.expect("a page"))
+    }
+
+    /// Opens a page, and reads its form that is sent to the same address.
+    pub(crate) async fn open_form(&self, who: &Who, path: &str) -> Form {
+        Form::read(&self.get(who, path).await.text().await.expect("a page"), path)
     }
 
     /// Tries to sign in, and returns the response.

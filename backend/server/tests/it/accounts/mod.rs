@@ -13,7 +13,7 @@ mod canaries;
 mod concurrent_limits;
 mod deletion;
 mod erasure;
-mod groups;
+pub(crate) mod groups;
 mod keys;
 pub(crate) mod kit;
 mod limit_bypasses;

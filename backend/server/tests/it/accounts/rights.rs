@@ -13,8 +13,11 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use uuid::Uuid;
 
 use self::table::{Body, FILE, PAGES, Row, SOMEBODYS, row, rows};
-use super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
+use super::kit::{ADMIN, PASSWORD, Team, Who, required, with_admin};
+use crate::{
+    added_models::demo_only,
+    support::{Engine, TestApp, eventually, execute, on_every_engine},
+};
 
 /// Callers, in the order of [`table::Answers`].
 const NAMES: [&str; 6] = ["nobody", "another", "the owner", "an admin", "who signed out", "another's key"];
@@ -199,6 +202,24 @@ async fn only_admins_in_a_session_are_offered_to_accept_tools() {
     for (who, can_accept) in [(&admin, true), (&ann, false), (&key, false)] {
         let tools = team.json(who, Method::GET, "/api/tools", Value::Null, 200).await;
         assert_eq!(tools["can_accept"], can_accept);
+    }
+}
+
+/// If only the demo model answers, the page offers admins to connect a model, and tells other users to ask an admin.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_admins_are_offered_to_connect_a_model() {
+    let engine = Engine::sqlite();
+    with_admin(&engine).await;
+    let team = Team::of(demo_only(&engine).with_accounts(required()).spawn().await);
+    let admin = team.sign_in(ADMIN).await;
+    let (ann, _) = team.person(&admin, "ann").await;
+    for (who, is_admin) in [(&admin, true), (&ann, false)] {
+        let html = team.get(who, "/").await.text().await.unwrap();
+        assert!(html.contains("data-testid=\"demo-notice\""), "{html}");
+        assert_eq!(html.contains("data-testid=\"connect-model\""), is_admin, "{html}");
+        assert_eq!(html.contains("Connect a model"), is_admin, "{html}");
+        assert_eq!(html.contains("Ask an admin to connect another model."), !is_admin, "{html}");
+        assert!(html.contains(&format!(r#"\"is_admin\":{is_admin}"#)), "{html}");
     }
 }
 

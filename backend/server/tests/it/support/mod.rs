@@ -3,6 +3,7 @@
 mod app;
 mod engine;
 mod events;
+mod form;
 mod pool;
 mod program;
 mod proxy;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub(crate) use app::{Builder as AppBuilder, Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, FeedReader, end_of, names};
+pub(crate) use form::Form;
 pub(crate) use pool::Pool;
 pub(crate) use program::Program;
 pub(crate) use proxy::Proxy;

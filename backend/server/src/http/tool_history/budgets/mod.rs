@@ -9,20 +9,21 @@ use actix_web::{
     web::{Form, FormConfig},
 };
 use askama::Template;
+use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Budget, BudgetPeriod, Group};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
-    form_values::{FormQuery, FormValues},
-    layout::{Frame, answer, redirect, refusal, status_of},
+    form_values::{FormQuery, FormValues, merge_rows},
+    layout::{Frame, answer, is_outdated, redirect, refusal, status_of},
 };
 
 /// URL of the page.
 const URL: &str = "/admin/budgets";
 
-/// Maximum size of the form, in bytes: 1,000 budgets.
-const MAX_FORM_BYTES: usize = 1024 * 1024;
+/// Maximum size of the form, in bytes. It has 1,000 budgets twice.
+const MAX_FORM_BYTES: usize = 2 * 1024 * 1024;
 
 /// Billionths in one unit of the currency.
 const NANOS: f64 = 1e9;
@@ -38,12 +39,14 @@ struct BudgetsPage {
     rows: Vec<Row>,
     groups: Vec<Group>,
     version: i64,
+    /// The rows that the form shows, as JSON, so that only edits are added to the changes of another admin.
+    shown: String,
     problem: Option<String>,
     is_saved: bool,
 }
 
 /// A row of the form, with texts as they are entered.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Row {
     /// `all`, `group:ID`, or [`ONE_USER`].
     principal: String,
@@ -57,6 +60,11 @@ struct Row {
 impl Row {
     fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.money.is_empty()
+    }
+
+    /// Returns the principal and the period. Only one budget can have them.
+    fn key(&self) -> (String, String, bool) {
+        (self.principal.clone(), self.user.clone(), self.is_daily)
     }
 
     /// Returns `true` if the row belongs to a group that does not exist.
@@ -101,6 +109,21 @@ impl Row {
     }
 }
 
+/// The form, as it was sent.
+struct Entered {
+    version: i64,
+    /// The rows that the form showed.
+    shown: Option<Vec<Row>>,
+    rows: Vec<Row>,
+}
+
+impl Entered {
+    /// Adds the edits to rows that another admin has changed.
+    fn merge(self, current: &[Row]) -> Vec<Row> {
+        merge_rows(self.rows, self.shown.as_deref().unwrap_or(current), current, Row::key)
+    }
+}
+
 fn filled(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
@@ -136,7 +159,8 @@ pub(crate) async fn change(
 ) -> HttpResponse {
     let values = FormValues::new(form.into_inner());
     let (rows, version) = (read_rows(&values), values.version());
-    let (texts, entered) = (Frame::of(&state, &request).texts, rows.clone());
+    let entered = Entered { version, shown: values.shown(), rows: rows.clone() };
+    let texts = Frame::of(&state, &request).texts;
     let work = move |settings: RuntimeSettings| async move {
         let names: BTreeSet<String> =
             rows.iter().filter(|row| row.principal == ONE_USER).map(|row| row.user.clone()).collect();
@@ -151,11 +175,7 @@ pub(crate) async fn change(
     };
     match state.run_settings(work).await {
         Ok(_) => redirect(format!("{URL}?state=saved")),
-        // Shows the change of the other admin, so that it is not undone by mistake.
-        Err(error @ ApiError::Settings(SettingsError::SettingsChanged)) => {
-            render(&state, &request, None, Some(error), false).await
-        }
-        Err(error) => render(&state, &request, Some((entered, version)), Some(error), false).await,
+        Err(error) => render(&state, &request, Some(entered), Some(error), false).await,
     }
 }
 
@@ -180,7 +200,7 @@ fn read_rows(values: &FormValues) -> Vec<Row> {
 async fn render(
     state: &State,
     request: &HttpRequest,
-    entered: Option<(Vec<Row>, i64)>,
+    entered: Option<Entered>,
     error: Option<ApiError>,
     is_saved: bool,
 ) -> HttpResponse {
@@ -200,11 +220,24 @@ async fn render(
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
-    let stored = || (budgets.iter().map(|budget| Row::of(budget, &users)).collect(), version);
-    let (mut rows, version) = entered.unwrap_or_else(stored);
+    let current: Vec<Row> = budgets.iter().map(|budget| Row::of(budget, &users)).collect();
+    let (status, is_kept) = (status_of(error.as_ref()), entered.is_some());
+    let (version, shown, mut rows) = match entered {
+        Some(Entered { version, shown, rows }) if !is_outdated(error.as_ref()) => (version, shown, rows),
+        entered => {
+            let rows = entered.map_or_else(|| current.clone(), |entered| entered.merge(&current));
+            (version, Some(current), rows)
+        }
+    };
     rows.push(Row { principal: "all".to_owned(), warn_percent: "80".to_owned(), ..Row::default() });
-    let status = status_of(error.as_ref());
-    let page =
-        BudgetsPage { rows, groups, version, problem: error.map(|error| frame.texts.problem(&error)), is_saved, frame };
+    let page = BudgetsPage {
+        rows,
+        groups,
+        version,
+        shown: serde_json::to_string(&shown).unwrap_or_default(),
+        problem: error.map(|error| frame.texts.form_problem(&error, is_kept)),
+        is_saved,
+        frame,
+    };
     answer(status, &page)
 }

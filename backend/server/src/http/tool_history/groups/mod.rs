@@ -10,23 +10,23 @@ use actix_web::{
     web::{Form, FormConfig, Path},
 };
 use askama::Template;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tallybook_accounts::{GroupId, Permission};
 use tallybook_protocol::{Group, GroupOrigin, NewGroup, UpdateGroup};
 use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
-    form_values::{FormQuery, FormValues, VersionForm},
+    form_values::{FormQuery, FormValues, VersionForm, merge_rows},
     i18n::Messages,
-    layout::{Frame, answer, redirect, refusal, status_of},
+    layout::{Frame, answer, is_outdated, redirect, refusal, status_of},
 };
 
 /// URL of the list.
 const URL: &str = "/admin/groups";
 
-/// Maximum size of the form of a group, in bytes: 10,000 members with long names.
-const MAX_FORM_BYTES: usize = 2 * 1024 * 1024;
+/// Maximum size of the form of a group, in bytes. It has the members twice: 10,000 with long names.
+const MAX_FORM_BYTES: usize = 4 * 1024 * 1024;
 
 /// Rights that can be granted.
 const RIGHTS: [Permission; 3] = [Permission::MakeKeys, Permission::Share, Permission::Upload];
@@ -75,6 +75,8 @@ struct GroupPage {
     /// The name in the field.
     name: String,
     version: i64,
+    /// The values that the form shows, as JSON, so that only edits are added to the changes of another admin.
+    shown: String,
     is_from_provider: bool,
     members: String,
     sections: Vec<Section>,
@@ -95,12 +97,44 @@ struct Choice {
     is_chosen: bool,
 }
 
-/// The fields of the form of a group, as they were entered.
+/// The values of the form of a group.
+#[derive(Clone, Serialize, Deserialize)]
+struct Values {
+    name: String,
+    /// Names of the members.
+    members: Vec<String>,
+    grants: Vec<String>,
+}
+
+/// The form of a group, as it was sent.
 struct Entered {
     version: i64,
-    name: String,
-    members: String,
-    grants: Vec<String>,
+    /// The values that the form showed.
+    shown: Option<Values>,
+    values: Values,
+}
+
+impl Entered {
+    fn read(form: &FormValues) -> Self {
+        let members = form.first("members").unwrap_or_default().lines().map(str::trim);
+        let values = Values {
+            name: form.first("name").unwrap_or_default().to_owned(),
+            members: members.filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect(),
+            grants: form.all("grant").map(ToOwned::to_owned).collect(),
+        };
+        Self { version: form.version(), shown: form.shown(), values }
+    }
+
+    /// Adds the edits to values that another admin has changed.
+    fn merge(self, current: &Values) -> Values {
+        let shown = self.shown.as_ref().unwrap_or(current);
+        let Values { name, members, grants } = self.values;
+        Values {
+            name: if name == shown.name { current.name.clone() } else { name },
+            members: merge_rows(members, &shown.members, &current.members, Clone::clone),
+            grants: merge_rows(grants, &shown.grants, &current.grants, Clone::clone),
+        }
+    }
 }
 
 /// Returns the settings for the form of a group.
@@ -148,19 +182,10 @@ pub(crate) async fn change(
     id: Path<i64>,
     form: Form<Vec<(String, String)>>,
 ) -> HttpResponse {
-    let (id, values) = (GroupId(*id), FormValues::new(form.into_inner()));
-    let entered = Entered {
-        version: values.version(),
-        name: values.first("name").unwrap_or_default().to_owned(),
-        members: values.first("members").unwrap_or_default().replace("\r\n", "\n"),
-        grants: values.all("grant").map(ToOwned::to_owned).collect(),
-    };
-    let names: BTreeSet<String> =
-        entered.members.lines().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-    let update = UpdateGroup {
-        name: Some(entered.name.clone()).filter(|name| !name.is_empty()),
-        grants: Some(entered.grants.clone()),
-    };
+    let (id, entered) = (GroupId(*id), Entered::read(&FormValues::new(form.into_inner())));
+    let Values { name, members, grants } = &entered.values;
+    let names: BTreeSet<String> = members.iter().cloned().collect();
+    let update = UpdateGroup { name: Some(name.clone()).filter(|name| !name.is_empty()), grants: Some(grants.clone()) };
     let version = entered.version;
     let work = move |settings: RuntimeSettings| async move {
         let members = settings.find_users_named(&names).await?.into_iter().map(|user| user.0).collect();
@@ -168,10 +193,6 @@ pub(crate) async fn change(
     };
     match state.run_settings(work).await {
         Ok(_) => redirect(format!("{URL}/{}?state=saved", id.0)),
-        // Shows the change of the other admin, so that it is not undone by mistake.
-        Err(error @ ApiError::Settings(SettingsError::GroupChanged)) => {
-            render_group(&state, &request, id, None, Some(error), false).await
-        }
         Err(error) => render_group(&state, &request, id, Some(entered), Some(error), false).await,
     }
 }
@@ -233,20 +254,23 @@ async fn render_group(
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
-    let stored = || Entered {
-        version: group.version,
-        name: group.name.clone(),
-        members: members.items.iter().map(|member| member.name.as_str()).collect::<Vec<_>>().join("\n"),
-        grants: group.grants.clone(),
+    let current = Values {
+        name: group.name,
+        members: members.items.into_iter().map(|member| member.name).collect(),
+        grants: group.grants,
     };
     let is_from_provider = group.origin == GroupOrigin::Oidc;
-    let Entered { version, name, members, grants } = match entered {
-        // The field of the name cannot be changed, so it is not sent.
-        Some(entered) if is_from_provider => Entered { name: stored().name, ..entered },
-        Some(entered) => entered,
-        None => stored(),
-    };
     let texts = frame.texts;
+    let (status, is_kept) = (status_of(error.as_ref()), entered.is_some());
+    let title = current.name.clone();
+    let (version, shown, values) = match entered {
+        Some(Entered { version, shown, values }) if !is_outdated(error.as_ref()) => (version, shown, values),
+        entered => {
+            let values = entered.map_or_else(|| current.clone(), |entered| entered.merge(&current));
+            (group.version, Some(current), values)
+        }
+    };
+    let Values { name, members, grants } = values;
     let models = state.service.models().list().items.into_iter().map(|model| Permission::Model(model.name).to_string());
     let servers = settings.tool_server_names().await.into_iter().map(|name| Permission::ToolServer(name).to_string());
     let sections = [
@@ -254,16 +278,17 @@ async fn render_group(
         section(texts.granted_tool_servers(), "tool_server:", servers.collect(), &grants, texts),
         section(texts.granted_rights(), "", RIGHTS.map(|right| right.to_string()).into(), &grants, texts),
     ];
-    let status = status_of(error.as_ref());
     let page = GroupPage {
         id: group.id,
-        title: group.name.clone(),
-        name,
+        // The provider's name is in a field that cannot be edited, so it is not sent.
+        name: if is_from_provider { title.clone() } else { name },
+        title,
         version,
+        shown: serde_json::to_string(&shown).unwrap_or_default(),
         is_from_provider,
-        members,
+        members: members.join("\n"),
         sections: sections.into_iter().filter(|section| !section.choices.is_empty()).collect(),
-        problem: error.map(|error| texts.problem(&error)),
+        problem: error.map(|error| texts.form_problem(&error, is_kept)),
         is_saved,
         frame,
     };

@@ -276,7 +276,7 @@ impl Values {
     /// Returns the change: the settings to which the admin gave another value than the form showed, so that the change of
     /// another admin is not undone.
     pub(crate) fn patch(&self, current: &CurrentServerSettings, has_accounts: bool) -> Map<String, Value> {
-        let shown = self.0.first("shown").and_then(|shown| serde_json::from_str::<ServerSettings>(shown).ok());
+        let shown = self.0.shown::<ServerSettings>();
         let shown = shown.as_ref().unwrap_or(&current.settings).to_map();
         let mut entered = Value::Object(shown.clone());
         let has_reviewers = self.0.first("review.models").is_some();

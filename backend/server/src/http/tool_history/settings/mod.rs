@@ -150,11 +150,12 @@ async fn render(
     let texts = frame.texts;
     let changes = history.items.iter().take(MAX_CHANGES).map(|change| entry(change, &current, texts)).collect();
     let status = status_of(error.as_ref());
+    let is_kept = entered.is_some();
     let page = SettingsPage {
         groups: groups(&current, entered.as_ref(), &models, has_accounts(state), texts),
         version: current.version,
         shown: serde_json::to_string(&current.settings).unwrap_or_default(),
-        problem: error.map(|error| texts.problem(&error)),
+        problem: error.map(|error| texts.form_problem(&error, is_kept)),
         problems: current.problems,
         is_saved,
         changes,
