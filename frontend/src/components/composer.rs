@@ -16,7 +16,7 @@ use crate::{
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
         later::{Other, later},
         plan_switch::PlanSwitch,
-        typing::{enter_sends, focus_composer, is_touched, leave_button, sends},
+        typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
     },
     language::{Language, use_language},
     models::Models,
@@ -98,6 +98,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                         if sends(&event) {
                             event.prevent_default();
                             send();
+                        } else if edits_last(&event) {
+                            session.edit_last();
                         }
                     }
                 ></textarea>
