@@ -399,7 +399,8 @@ impl Language {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
-        if code == "not-signed-in" {
+        // The sign-in form says why a session ended.
+        if code == "not-signed-in" || code == "account-deactivated" {
             return Some(self.signed_out());
         }
         if code == "awaiting_approval" {

@@ -141,7 +141,8 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
     assert_eq!(deleted.state.draft, "Better");
 
     let mut unchanged = TestPage::open("Q1");
-    let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), files: Vec::new(), is_changed: false, is_from_field: false };
+    let edited =
+        Edited { id: MessageId(10), text: "Q1".to_owned(), files: Vec::new(), is_changed: false, is_from_field: false };
     unchanged.act(Action::BeginEdit(Some(edited)));
     branch(&mut unchanged);
     assert_eq!((unchanged.state.draft.as_str(), unchanged.state.edited.as_ref()), ("", None));
