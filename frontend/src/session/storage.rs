@@ -226,7 +226,7 @@ mod tests {
     use super::{DRAFT, QUEUE, input_name, is_of_conversation, name_of, reason_name};
 
     #[test]
-    fn drafts_of_conversations_are_told_from_other_drafts() {
+    fn drafts_of_conversations_are_distinguished_from_others() {
         let uuid = Some(Uuid::from_u128(7));
         let call = ToolCallId(5);
         for name in [name_of(DRAFT, uuid), name_of(QUEUE, uuid), reason_name(call), input_name(call)] {

@@ -175,8 +175,8 @@ pub(crate) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Resu
     tx.query("DELETE FROM sessions WHERE user_id = ?").bind(user).execute().await.map(|_| ())
 }
 
-/// Ends all sessions of a user whose account is being deactivated. They stay for a while without what they say about
-/// the browsers, so that the server can tell these browsers why their sessions ended.
+/// Ends all sessions of a user whose account is being deactivated. Their rows stay for a while, without user agent and
+/// address, so that the sign-in form can say why the sessions ended.
 pub(crate) async fn end_all_of_deactivated(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
     tx.query("UPDATE sessions SET expires_at = ?, user_agent = '', address = '' WHERE user_id = ?")
         .bind(now())

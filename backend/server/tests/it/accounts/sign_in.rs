@@ -6,13 +6,14 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use sqlx::AssertSqlSafe;
 use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::{
     bad_input::assert_problem,
-    support::{Engine, execute, on_every_engine, rows},
+    support::{Engine, eventually, execute, on_every_engine, rows},
 };
 
 /// Encodes fields like a form.
@@ -258,6 +259,27 @@ on_every_engine! {
         assert_eq!(kind_of(refused).await, "/problems/not-signed-in");
         let ann = team.sign_in("ann").await;
         assert_eq!(team.get(&ann, "/api/conversations").await.status(), StatusCode::OK);
+    }
+
+    /// At its start, a server deletes sessions of deactivated users that ended two weeks ago, and no newer ones.
+    async fn ended_sessions_of_deactivated_users_are_deleted_later(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (_, id) = team.person(&admin, "ann").await;
+        let ann = team.sign_in("ann").await;
+        team.json(&admin, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
+        let first = "(SELECT id FROM (SELECT MIN(id) AS id FROM sessions WHERE user_id <> 1) older)";
+        let past = format!("UPDATE sessions SET expires_at = '2020-01-01 00:00:00' WHERE id = {first}");
+        execute!(team.app, AssertSqlSafe(past.as_str()));
+        if engine.is_sqlite() {
+            team.app.shut_down().await;
+        }
+        let later = Team::join(&engine, &model, required()).await;
+        let count = "SELECT COUNT(*) FROM sessions WHERE user_id <> 1";
+        eventually("the older session is deleted", async || rows!(later.app, (i64,), count) == [(1,)]).await;
+        let refused = later.get(&ann, "/api/conversations").await;
+        assert_eq!(kind_of(refused).await, "/problems/account-deactivated", "the newer one is still there");
     }
 
     /// Requests that other sites make a browser send have no effect, even with the session cookie.
