@@ -55,7 +55,7 @@ export const test = base.extend<object, Installed>({
     await page.goto("/sign-in");
     await page.getByLabel("Name").fill(admin.name);
     await page.getByLabel("Password").fill(admin.password);
-    await page.getByRole("button").click();
+    await page.locator("[type=submit]").click();
     await alive(page);
     await use(page);
   },

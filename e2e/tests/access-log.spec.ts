@@ -12,7 +12,7 @@ async function signIn(page: Page, name: string, next: string): Promise<void> {
   await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
   await page.locator("#name").fill(name);
   await page.locator("#password").fill(PASSWORD);
-  await page.locator("button").click();
+  await page.locator("[type=submit]").click();
 }
 
 test("the settings list admin access and shared links, and deleting the account ends both", async ({ browser, baseURL }) => {

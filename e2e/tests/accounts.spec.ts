@@ -11,7 +11,7 @@ test.use({ settings: { ACCOUNTS: "on" } });
 async function fillIn(page: Page, name: string, password = PASSWORD): Promise<void> {
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Password").fill(password);
-  await page.getByRole("button").click();
+  await page.locator("[type=submit]").click();
 }
 
 /** Opens a page in a new browser context, which has its own cookies. */
@@ -122,6 +122,29 @@ test.describe("in another browser", () => {
     await elsewhere.close();
   });
 
+  test("a page whose user is deactivated goes to the sign-in form, which says so", async ({ page, browser, baseURL }) => {
+    const [office, admin] = await browserOf(browser, baseURL!);
+    await admin.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
+    await invite(admin, page, "eva");
+    await alive(page);
+    const { items } = await (await admin.request.get("/api/users")).json();
+    const { id } = items.find((user: { name: string }) => user.name === "eva");
+    expect((await admin.request.patch(`/api/users/${id}`, { data: { active: false } })).status()).toBe(200);
+    await expect(page).toHaveURL(/\/sign-in$/);
+    const problem = "An admin deactivated your account. To use it again, ask an admin to reactivate it.";
+    await expect(page.getByTestId("problem")).toHaveText(problem);
+    expect(await findings(page)).toEqual(NOTHING);
+    const [elsewhere, other] = await browserOf(browser, baseURL!);
+    await other.goto("/sign-in");
+    await expect(other.locator("#password")).toBeVisible();
+    await expect(other.getByTestId("problem"), "other browsers learn nothing").toHaveCount(0);
+    // Another user can sign in with this browser.
+    await fillIn(page, ADMIN);
+    await expect(page.getByTestId("person")).toContainText(ADMIN);
+    await elsewhere.close();
+    await office.close();
+  });
+
   test("drafts are separate for each user of a browser", async ({ page, browser, baseURL, context }) => {
     const [office, admin] = await browserOf(browser, baseURL!);
     await admin.goto("/sign-in");
@@ -144,6 +167,46 @@ test.describe("in another browser", () => {
   });
 });
 
+test("a button shows the password, and the form is sent with a hidden one", async ({ page }) => {
+  await page.goto("/sign-in");
+  const [field, toggle] = [page.locator("#password"), page.getByTestId("show-password")];
+  await page.locator("#name").fill(ADMIN);
+  await field.fill(PASSWORD);
+  await toggle.click();
+  await expect(field).toHaveAttribute("type", "text");
+  await expect(field).toHaveAttribute("autocomplete", "current-password");
+  await expect(field).toHaveValue(PASSWORD);
+  await expect(toggle).toHaveText("Hide password");
+  await toggle.press("Enter");
+  await expect(field).toHaveAttribute("type", "password");
+  await expect(toggle).toHaveText("Show password");
+  await expect(toggle).toBeFocused();
+
+  await toggle.press("Enter");
+  await expect(field).toHaveAttribute("type", "text");
+  await page.evaluate(() => {
+    const form = document.querySelector("form")!;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      form.dataset.sent = form.querySelector<HTMLInputElement>("#password")!.type;
+    }, { once: true });
+  });
+  await field.press("Enter");
+  await expect(page.locator("form")).toHaveAttribute("data-sent", "password");
+  await field.press("Enter");
+  await expect(page.getByTestId("person")).toContainText(ADMIN);
+});
+
+test("the sign-in form says what to do about a forgotten password", async ({ page }) => {
+  await page.goto("/sign-in");
+  const [help, command] = [page.getByTestId("forgot"), page.getByText("tallybook admin password NAME")];
+  await expect(command).toBeHidden();
+  await help.getByText("Forgot your password?").click();
+  await expect(command).toBeVisible();
+  await expect(help).toContainText("Ask an admin of this server to set a new one.");
+  expect(await findings(page)).toEqual(NOTHING);
+});
+
 for (const javaScriptEnabled of [true, false]) {
   for (const [locale, code] of [
     ["en-GB", "en"],
@@ -161,19 +224,21 @@ for (const javaScriptEnabled of [true, false]) {
       await office.close();
       for (const path of ["/sign-in", invitation, "/setup?token=x", "/invitation?token=x"]) {
         await page.goto(path);
-        await expect(page.locator("#password")).toHaveCount(path.endsWith("token=x") ? 0 : 1);
+        const hasForm = !path.endsWith("token=x");
+        await expect(page.locator("#password")).toHaveCount(hasForm ? 1 : 0);
         await expect(page.locator("html")).toHaveAttribute("lang", code);
-        expect(await page.evaluate(() => document.scripts.length).catch(() => 0)).toBe(0);
-        // axe needs scripts, and the page is the same with scripts and without.
+        await expect(page.getByTestId("show-password").filter({ visible: true })).toHaveCount(hasForm && javaScriptEnabled ? 1 : 0);
+        // axe needs scripts. With scripts and without, the page is the same, except for the button that shows the password.
         await view.goto(path);
-        expect(await view.locator("main").innerHTML()).toBe(await page.locator("main").innerHTML());
+        const html = async (of: Page) => (await of.locator("main").innerHTML()).replace(' hidden=""', "");
+        expect(await html(view)).toBe(await html(page));
         expect(await findings(view), path).toEqual(NOTHING);
       }
       await page.goto("/sign-in?next=/c/nowhere");
       await expect(page.locator("#name")).toBeFocused();
       await page.locator("#name").fill(ADMIN);
       await page.locator("#password").fill("not the password");
-      await page.locator("button").click();
+      await page.locator("[type=submit]").click();
       await expect(page.getByTestId("problem")).toHaveText(
         code === "ja" ? "名前またはパスワードが違います。" : "The name or the password is wrong.",
       );
@@ -182,11 +247,11 @@ for (const javaScriptEnabled of [true, false]) {
       await view.goto("/sign-in");
       await view.locator("#name").fill(ADMIN);
       await view.locator("#password").fill("not the password");
-      await view.locator("button").click();
+      await view.locator("[type=submit]").click();
       await expect(view.getByTestId("problem")).toBeVisible();
       expect(await findings(view), "with a problem").toEqual(NOTHING);
       await page.locator("#password").fill(PASSWORD);
-      await page.locator("button").click();
+      await page.locator("[type=submit]").click();
       await expect(page).toHaveURL(/\/c\/nowhere$/);
       await expect(page.getByTestId("person")).toContainText(ADMIN);
       await context.close();

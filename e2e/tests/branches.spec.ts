@@ -96,6 +96,41 @@ test("a question can be edited in place, and the edit can be canceled", async ({
   await expect(chat.answers.last()).toContainText("42");
 });
 
+test("the up arrow in the empty message field edits the last question, and Escape returns to the field", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask(FIRST);
+  await chat.ask(SECOND);
+  const [field, edit] = [page.getByTestId("composer"), page.getByTestId("edit-field")];
+  // The form appears within a frame.
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await field.fill("Half a thought");
+  await page.keyboard.press("ArrowUp");
+  await drawn();
+  await expect(edit, "the key moves in the text").toHaveCount(0);
+  await field.fill("");
+  await page.keyboard.press("Shift+ArrowUp");
+  for (const how of [{ isComposing: true }, { keyCode: 229 }]) await field.dispatchEvent("keydown", { key: "ArrowUp", ...how });
+  await drawn();
+  await expect(edit, "modifiers and input methods").toHaveCount(0);
+
+  await page.keyboard.press("ArrowUp");
+  await expect(edit).toBeFocused();
+  await expect(edit).toHaveValue(SECOND);
+  await expect(page.locator('article[data-role="user"]').last().getByTestId("edit-field")).toHaveCount(1);
+  await page.keyboard.press("Escape");
+  await expect(edit).toHaveCount(0);
+  await expect(field).toBeFocused();
+
+  await page.keyboard.press("ArrowUp");
+  await edit.fill("What is 2 + 3?");
+  await page.keyboard.press("Enter");
+  await expect(version(page.locator('article[data-role="user"]').last())).toHaveText("2/2");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+  await expect(chat.answers.last()).toContainText("5");
+  await expect(field).toBeFocused();
+});
+
 test("a shorter version has no jump button", async ({ page }) => {
   const lines = Array.from({ length: 80 }, (_, line) => `Line ${line}.`).join("\n\n");
   const told = (content: string, place: number) => conversation("Two", [["Go", { content, version: [place, 2] }]]);

@@ -37,6 +37,18 @@ test("code can be wrapped and downloaded with its language's file extension, and
   expect(csv.replaceAll("\r\n", "\n")).toBe('Item,Sum\n"A, ""big""",-5\n\'=1+2,3\n');
 });
 
+test("the user's own message is copied as it was typed", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const text = "First **line**\n\n  and <b>another</b>";
+  await open(page, conversation("Copy", [[text, { content: "Yes." }]]));
+  const copy = page.locator('article[data-role="user"]').getByTestId("copy-question");
+  await expect(copy).toHaveAccessibleName("Copy this message");
+  await copy.click();
+  await expect(copy).toHaveAccessibleName("Copied");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text);
+  await expect(copy).toHaveAccessibleName("Copy this message");
+});
+
 test("copied selections omit the labels of buttons", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, conversation("Code", [["Write", { content: ANSWER }]]));

@@ -17,7 +17,7 @@ async function open(browser: Browser, baseURL: string, javaScriptEnabled: boolea
 async function signIn(page: Page): Promise<void> {
   await page.getByLabel("Name").fill(ADMIN);
   await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button").click();
+  await page.locator("[type=submit]").click();
 }
 
 for (const javaScriptEnabled of [true, false]) {
@@ -143,7 +143,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/sign-in");
       await page.getByLabel("Name").fill(attack.slice(0, 64));
       await page.getByLabel("Password").fill(attack);
-      await page.getByRole("button").click();
+      await page.locator("[type=submit]").click();
       await expect(page.getByTestId("problem")).toBeVisible();
       await expect(page.getByLabel("Name")).toHaveValue(attack.slice(0, 64));
       await harmless();
@@ -151,7 +151,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto("/invitation");
     await page.getByLabel("Name").fill(ATTACKS[1]!);
     await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button").click();
+    await page.locator("[type=submit]").click();
     await expect(page.getByTestId("problem")).toBeVisible();
     await harmless();
     await page.context().close();

@@ -32,7 +32,7 @@ test("open invitations are listed without their links, and a revoked invitation 
   await guest.goto(used.url);
   await guest.locator("#name").fill("guest");
   await guest.locator("#password").fill(PASSWORD);
-  await guest.locator("button").click();
+  await guest.locator("[type=submit]").click();
   await expect(guest.getByTestId("person")).toContainText("guest");
   await page.reload();
   await expect(open, "the used invitation is gone").toHaveCount(1);

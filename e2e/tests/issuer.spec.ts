@@ -22,7 +22,7 @@ test("a user with a linked identity signs in with it, without scripts, until it 
   await page.goto("/settings");
   await page.getByLabel("Name").fill(ADMIN);
   await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button").click();
+  await page.locator("[type=submit]").click();
   const section = page.getByTestId("section-identities");
   await expect(section).toContainText("No linked accounts.");
   const link = section.getByRole("button", { name: "Link Example ID" });

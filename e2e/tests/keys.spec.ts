@@ -17,7 +17,7 @@ test("the help dialog lists the keys, traps the focus, and returns it", async ({
   await expect(help).toBeVisible();
   const keys = await help.locator(".help-row").allInnerTexts();
   const listed = keys.map((row) => row.replace(/\s+/g, " "));
-  for (const key of ["Ctrl K", "Ctrl Shift O", "Ctrl /", "Esc", "/", "[", "]", "E", "Enter", "Shift Enter"]) {
+  for (const key of ["Ctrl K", "Ctrl Shift O", "Ctrl /", "Esc", "/", "[", "]", "E", "Enter", "Shift Enter", "↑"]) {
     expect(listed.some((row) => row.endsWith(` ${key}`)), `${key} in ${listed.join(" | ")}`).toBe(true);
   }
   await expect(help.getByRole("button", { name: "Close" })).toBeFocused();

@@ -195,6 +195,65 @@ test("several conversations can be selected, also by keyboard, and changed toget
   }
 });
 
+test("all conversations of the list can be selected, and the label says if there are more", async ({ page, request }) => {
+  await openWith(page, request, Array.from({ length: 60 }, (_, number) => `Sum ${number}`));
+  await expect(links(page)).toHaveCount(50);
+  await chooseInMenu(row(page, "Sum 59"), "select");
+  const [all, selection] = [page.getByTestId("select-all"), page.getByTestId("selection")];
+  await expect(selection).toContainText("1 selected");
+  await expect(all).toHaveText("Select all 50 loaded");
+  await all.press("Enter");
+  await expect(selection).toContainText("50 selected");
+  await expect(all).toHaveText("Select none");
+  await expect(all).toBeFocused();
+  await page.getByTestId("show-more").click();
+  await expect(links(page)).toHaveCount(60);
+  await expect(all).toHaveText("Select all");
+  await expect(selection, "only what was loaded is selected").toContainText("50 selected");
+  await all.press("Enter");
+  await expect(selection).toContainText("60 selected");
+  await all.press("Enter");
+  await expect(selection).toContainText("0 selected");
+  await expect(page.getByTestId("delete-chosen")).toBeDisabled();
+  await all.press("Enter");
+  await page.getByTestId("delete-chosen").click();
+  await expect(links(page)).toHaveCount(0);
+  await expect(page.locator(".undo-note")).toContainText("Deleted 60 conversations.");
+  await page.getByTestId("undo").click();
+  await expect(links(page)).toHaveCount(60);
+});
+
+test("all conversations are deleted in the settings, after a question that names their number", async ({ page, request }) => {
+  const made = await openWith(page, request, ["One", "Two", "Three"]);
+  await request.patch(`/api/conversations/${made.One}`, { data: { archived: true } });
+  await request.patch(`/api/conversations/${made.Two}`, { data: { pinned: true } });
+  await page.goto("/settings");
+  await alive(page);
+  const [begin, question] = [page.getByTestId("open-delete-conversations"), page.getByTestId("delete-conversations-question")];
+  await begin.click();
+  await expect(question).toHaveText("Delete all 3 conversations permanently, including pinned and archived ones?");
+  await expect(page.locator("#cancel-delete-conversations")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(question).toHaveCount(0);
+  await expect(begin).toBeFocused();
+  await expect(links(page)).toHaveText(["Two", "Three"]);
+
+  await request.post("/api/conversations", { data: { title: "Four" } });
+  await page.keyboard.press("Enter");
+  await expect(question, "the number is current").toContainText("Delete all 4 conversations");
+  await page.getByTestId("delete-conversations").click();
+  await expect(page.getByText("All conversations are deleted.")).toBeVisible();
+  await expect(begin).toBeFocused();
+  await expect(links(page)).toHaveCount(0);
+  for (const archived of [false, true]) {
+    const { items } = await (await request.get(`/api/conversations?archived=${archived}`)).json();
+    expect(items).toEqual([]);
+  }
+  await begin.click();
+  await expect(page.getByText("You have no conversations.")).toBeVisible();
+  await expect(question).toHaveCount(0);
+});
+
 test("New chat and the search stay visible above a long list", async ({ page, request }) => {
   await openWith(page, request, Array.from({ length: 40 }, (_, number) => `Sum ${number}`));
   await page.getByTestId("sidebar").evaluate((element) => element.scrollTo(0, 600));

@@ -14,7 +14,7 @@ async function signedIn(browser: Browser, baseURL: string, options = {}): Promis
   await page.goto("/sign-in?next=/settings");
   await page.locator("#name").fill(ADMIN);
   await page.locator("#password").fill(PASSWORD);
-  await page.locator("button").click();
+  await page.locator("[type=submit]").click();
   await expect(page.getByTestId("instructions")).toBeVisible();
   return [context, page];
 }
@@ -70,6 +70,15 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
   await page.getByTestId("password-current").fill(PASSWORD);
   // The new password is the old one, because the other tests use it.
   await page.getByTestId("password-new").fill(PASSWORD);
+  const toggle = page.getByTestId("show-password-new");
+  await toggle.click();
+  await expect(page.getByTestId("password-new")).toHaveAttribute("type", "text");
+  await expect(page.getByTestId("password-new")).toHaveAttribute("autocomplete", "new-password");
+  await expect(page.getByTestId("password-current"), "each field has its own button").toHaveAttribute("type", "password");
+  await expect(toggle).toHaveText("Hide password");
+  await toggle.press("Enter");
+  await expect(page.getByTestId("password-new")).toHaveAttribute("type", "password");
+  await expect(page.getByTestId("password-new")).toHaveValue(PASSWORD);
   await page.getByTestId("change-password").click();
   await expect(page.getByText("Your password is changed. Your other browsers are signed out.")).toBeVisible();
   await expect(page.getByTestId("password-new")).toHaveValue("");

@@ -19,7 +19,7 @@ test("the link that the server prints creates the first admin, once", async ({ b
     // The page reports an invalid name, and the form remains usable.
     await page.locator("#name").fill("<b>");
     await page.locator("#password").fill("a password of some length");
-    await page.locator("button").click();
+    await page.locator("[type=submit]").click();
     await expect(page.getByTestId("problem")).toBeVisible();
     expect(await violations(page), `with a problem, ${JSON.stringify(look)}`).toEqual([]);
     await context.close();
@@ -29,7 +29,7 @@ test("the link that the server prints creates the first admin, once", async ({ b
   await page.goto(link);
   await page.locator("#name").fill("root");
   await page.locator("#password").fill("a password of some length");
-  await page.locator("button").click();
+  await page.locator("[type=submit]").click();
   await expect(page).toHaveURL(`${baseURL}/`);
   expect((await page.goto(link))!.status()).toBe(410);
   await context.close();

@@ -86,6 +86,16 @@ pub(crate) fn clear() {
     }
 }
 
+/// Removes those drafts of this user whose names match.
+pub(crate) fn forget_where(is_over: impl Fn(&str) -> bool) {
+    let prefix = own_key("");
+    for (key, _) in browser::stored_items(&prefix) {
+        if key.strip_prefix(&prefix).is_some_and(&is_over) {
+            browser::forget_stored(&key);
+        }
+    }
+}
+
 /// Returns the keys of the drafts to remove when another one is added: those that are too old, and the oldest beyond
 /// the limits. `items` are the other drafts, newest first.
 fn outdated(items: Vec<Item>, now: i64) -> Vec<String> {

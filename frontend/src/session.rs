@@ -26,6 +26,7 @@ pub(crate) use queue::{Due, Queue, Queued};
 pub(crate) use shell::{InitialConversation, Session, SessionCallbacks};
 pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::{
-    draft_name, forget_draft, keep_input, keep_queue, keep_reason, kept_input, kept_queue, kept_reason,
+    draft_name, forget_conversation_drafts, forget_draft, keep_input, keep_queue, keep_reason, kept_input, kept_queue,
+    kept_reason,
 };
 pub(crate) use unsent::UnsentMessage;

@@ -96,6 +96,8 @@ texts! {
         "This conversation is archived. Sending a message restores it.",
         "この会話はアーカイブされています。メッセージを送信すると、一覧に戻ります。";
     select_multiple: "Select multiple…", "複数を選択…";
+    select_all: "Select all", "すべて選択";
+    select_none: "Select none", "すべて解除";
     more_actions: "More actions", "その他の操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
@@ -212,6 +214,7 @@ texts! {
     copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
+    copy_question: "Copy this message", "メッセージをコピー";
     explain: "Explain this answer", "回答の経緯を説明";
     explaining: "Writing the explanation…", "説明を作成しています…";
     nothing_to_explain: "No tools were used for this answer.", "この回答ではツールは使われていません。";
@@ -345,6 +348,7 @@ texts! {
     key_expand: "Expand or collapse all tool calls", "すべてのツール呼び出しを開く・閉じる";
     key_send: "Send", "送信";
     key_new_line: "New line", "改行";
+    key_edit_last: "Edit your last message, if the field is empty", "直前の自分のメッセージを編集（入力欄が空のとき）";
 }
 
 /// Returns the title of the browser tab.

@@ -87,6 +87,9 @@ pub struct Me {
     /// Name of the identity provider that users can sign in with; absent if the server has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+    /// Number of the user's conversations, including archived ones.
+    #[serde(default)]
+    pub conversations: u64,
     /// Tokens and costs of the user's model calls since the beginning of the month, in UTC, by purpose.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,

@@ -8,6 +8,14 @@ use crate::{
     AnswerMode, Feedback, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time,
 };
 
+/// Response to `DELETE /api/conversations`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletedConversations {
+    /// Number of conversations that the request deleted.
+    pub deleted: u64,
+}
+
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -6,7 +6,9 @@ use tallybook_database::now;
 
 use super::{
     Accounts,
-    limits::{ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE},
+    limits::{
+        ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, IDLE_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE,
+    },
     store::{attempts, known_browsers, links, sessions, users},
 };
 
@@ -27,7 +29,7 @@ impl Accounts {
 
     async fn forget_what_is_over(&self) -> sqlx::Result<()> {
         let db = &self.context.db;
-        sessions::delete_expired(db).await?;
+        sessions::delete_expired(db, now() - IDLE_LIFETIME).await?;
         links::delete_before(db, now() - LINK_RETENTION).await?;
         known_browsers::delete_before(db, now() - BROWSER_LIFETIME).await?;
         while users::fill_skeletons(db, USERS_AT_ONCE).await? > 0 {}

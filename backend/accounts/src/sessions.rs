@@ -110,6 +110,13 @@ impl Accounts {
         Ok(Some(row.into_caller(Credential::Session(id))))
     }
 
+    /// Returns `true` if the session with this secret ended because its account was deactivated. Only the user's own
+    /// browser knows the secret.
+    pub async fn is_deactivated_session(&self, shown: &str) -> Result<bool, AccountsError> {
+        let Some(hash) = SecretHash::of_token(shown) else { return Ok(false) };
+        Ok(sessions::is_of_deactivated(&self.context.db, &hash).await?)
+    }
+
     /// Lists the caller's sessions, most recently used first.
     pub async fn list_sessions(&self, caller: &Caller) -> Result<Vec<Session>, AccountsError> {
         let rows = sessions::list(&self.context.db, caller.user).await?;

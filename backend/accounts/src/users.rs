@@ -105,11 +105,12 @@ impl Accounts {
             audit::note(&mut tx, Some(admin), id, Action::RoleChanged, role.as_str()).await?;
         }
         if was_active && !is_active {
-            sessions::delete_all(&mut tx, id).await?;
+            sessions::end_all_of_deactivated(&mut tx, id).await?;
             // Reactivation of the account must not restore the access of API clients.
             revoke_all(&mut tx, Some(admin), id).await?;
             audit::note(&mut tx, Some(admin), id, Action::UserDeactivated, "").await?;
         } else if is_active && !was_active {
+            sessions::delete_all(&mut tx, id).await?;
             audit::note(&mut tx, Some(admin), id, Action::UserReactivated, "").await?;
         }
         Ok(tx.commit().await?)

@@ -1,8 +1,8 @@
 //! Requests for conversations: lists, search, changes, export, usage, and share links.
 
 use tallybook_protocol::{
-    Conversation, ConversationSummary, MessageId, NewConversation, NewShare, Page, PurposeUsage, SearchPage, Share,
-    ShareId, UpdateConversation, UsageByPurpose, Window,
+    Conversation, ConversationSummary, DeletedConversations, MessageId, NewConversation, NewShare, Page, PurposeUsage,
+    SearchPage, Share, ShareId, UpdateConversation, UsageByPurpose, Window,
 };
 use uuid::Uuid;
 
@@ -39,6 +39,11 @@ pub(crate) async fn choose_model(uuid: Uuid, model: Option<String>) -> Result<()
 pub(crate) async fn delete_conversation(uuid: Uuid) -> Result<(), ApiError> {
     request("DELETE", &conversation_url(uuid), NO_BODY).await?.text().await?;
     Ok(())
+}
+
+/// `DELETE /api/conversations`: deletes all conversations.
+pub(crate) async fn delete_all_conversations() -> Result<DeletedConversations, ApiError> {
+    call("DELETE", "/api/conversations", NO_BODY).await
 }
 
 /// `POST /api/conversations`

@@ -14,8 +14,8 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// Timeout of a request during which the server waits for a model.
 const MODEL_LIMIT: Duration = Duration::from_mins(3);
 
-/// The error code of a request whose session has ended.
-const SIGNED_OUT: &str = "not-signed-in";
+/// The error codes of a request whose session has ended.
+const SIGNED_OUT: [&str; 2] = ["not-signed-in", "account-deactivated"];
 
 /// The body of requests without a body.
 pub(super) const NO_BODY: Option<&()> = None;
@@ -94,7 +94,7 @@ pub(super) fn refusal(status: u16, body: &str) -> ApiError {
         Err(_) => Default::default(),
     };
     let code = kind.rsplit('/').next().unwrap_or_default().to_owned();
-    if code == SIGNED_OUT {
+    if SIGNED_OUT.contains(&code.as_str()) {
         browser::tell_signed_out();
     }
     ApiError::Refused { status, code, detail }

@@ -19,7 +19,7 @@ use crate::{
         later::{Other, later},
         own_element::Attached,
         plan_switch::PlanSwitch,
-        typing::{enter_sends, focus_composer, is_touched, leave_button, sends},
+        typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
     },
     in_turn::in_place,
     language::{Language, use_language},
@@ -119,6 +119,8 @@ fn message_field(session: Session, field: NodeRef<html::Textarea>) -> AnyView {
             if sends(&event) {
                 event.prevent_default();
                 session.send_draft();
+            } else if edits_last(&event) {
+                session.edit_last();
             }
         }));
     // The field is over a copy of its text, which sets their height.

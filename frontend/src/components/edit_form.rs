@@ -13,6 +13,7 @@ use crate::{
     components::{
         commands::escapes,
         file_names::removable_files,
+        ids::COMPOSER_ID,
         typing::{focus_composer, sends},
     },
     in_turn::in_next_frame,
@@ -54,10 +55,16 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     on_cleanup(focus_composer);
     let send = move || session.edit(id, draft.get_untracked());
     let cancel = move || {
+        let is_from_field =
+            session.edited.with_untracked(|edited| edited.as_ref().is_some_and(|edited| edited.is_from_field));
         session.begin_edit(None);
-        // The field is gone then; the next key should find what opened it.
+        // The form is removed. The focus returns to the element that opened it.
         in_next_frame(move || {
-            browser::focus(&format!("message-{id} [data-testid=edit]"));
+            if is_from_field {
+                browser::focus(COMPOSER_ID);
+            } else {
+                browser::focus(&format!("message-{id} [data-testid=edit]"));
+            }
         });
     };
     view! {

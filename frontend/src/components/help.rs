@@ -49,7 +49,8 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
         (&["E"], text.key_expand()),
         (&["1", "2", "3"], text.key_choose()),
     ];
-    let writing = [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_new_line())];
+    let writing =
+        [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_new_line()), (&["↑"], text.key_edit_last())];
     view! {
         <dialog
             class="help"

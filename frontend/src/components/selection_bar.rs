@@ -40,6 +40,13 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
         }
         .into_any()
     };
+    let count = memo(move |_| list.items().len());
+    let is_all = memo(move |_| chosen.with(Vec::len) == count.get());
+    let all_label = move || match () {
+        () if is_all.get() => text.select_none().to_owned(),
+        () if list.has_more() => text.select_all_loaded(count.get()),
+        () => text.select_all().to_owned(),
+    };
     let pin_label = Signal::derive(move || if are_pinned.get() { text.unpin() } else { text.pin() });
     let archive_label = Signal::derive(move || if are_archived.get() { text.unarchive() } else { text.archive() });
     move || {
@@ -47,6 +54,14 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
             view! {
                 <div class="selection" role="group" aria-label=text.select_multiple() data-testid="selection">
                     <p class="selection-count" role="status">{move || text.selected_count(chosen.with(Vec::len))}</p>
+                    <button
+                        type="button"
+                        class="button small"
+                        data-testid="select-all"
+                        on:click=move |_| list.choose_all()
+                    >
+                        {all_label}
+                    </button>
                     {(!are_archived.get()).then(|| act("pin-chosen", pin_label, |list, chosen| {
                         let are_pinned = untrack(|| chosen.iter().all(|uuid| list.find(*uuid).is_some_and(|item| item.pinned)));
                         list.pin(chosen, !are_pinned);

@@ -29,6 +29,7 @@ use self::section::section;
 use crate::{
     api::account,
     components::{help::HelpSheet, load_button::LoadButton},
+    conversation_list::ConversationList,
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,
@@ -37,7 +38,7 @@ use crate::{
 
 /// The settings, section by section.
 #[component]
-pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
+pub(crate) fn SettingsPage(sheet: HelpSheet, list: ConversationList) -> impl IntoView {
     let text = use_language();
     let me = RwSignal::new(None::<Me>);
     let loading = RwSignal::new(Loading::Running);
@@ -57,7 +58,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
     // The sections depend on the user, and not on the chosen settings.
     let who = memo(move |_| me.with(|me| me.as_ref().map(|me| (me.name.clone(), me.role))));
     let account = move || match who.get() {
-        Some((name, role)) => sections_of(me, name, role, text),
+        Some((name, role)) => sections_of(me, name, role, list, text),
         None => view! {
             <div class="setting">
                 <LoadButton
@@ -85,7 +86,13 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
 }
 
 /// The sections of the account, if there is one.
-fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, text: Language) -> AnyView {
+fn sections_of(
+    me: RwSignal<Option<Me>>,
+    name: Option<String>,
+    role: UserRole,
+    list: ConversationList,
+    text: Language,
+) -> AnyView {
     let has_account = name.is_some();
     let usage = |me: &Me| (me.limits, me.budgets.clone(), me.this_month.clone());
     let (limits, budgets, this_month) = me.with_untracked(|me| me.as_ref().map(usage)).unwrap_or_default();
@@ -109,6 +116,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {access_log::book_section(role, text)}
         {has_account.then(|| access_log::section_view(text))}
         {data::export_section(text)}
+        {data::delete_conversations_section(list, text)}
         {has_account.then(|| data::delete_section(text))}
     }
     .into_any()

@@ -1,4 +1,4 @@
-//! The focus of the message field, and the key that sends what is typed in it.
+//! The focus of the message field, and the keys that send its text or edit the last message.
 
 use leptos::{
     ev::KeyboardEvent,
@@ -15,6 +15,13 @@ use crate::{
 /// Returns `true` if a key press sends: Enter without Shift, unless it ends an input method's composition.
 pub(crate) fn sends(event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && enter_sends() && !event.shift_key() && !is_composing(event)
+}
+
+/// Returns `true` if a key press edits the last message when the message field is empty: the up arrow alone, unless an
+/// input method handles it.
+pub(crate) fn edits_last(event: &KeyboardEvent) -> bool {
+    let has_modifier = event.shift_key() || event.ctrl_key() || event.meta_key() || event.alt_key();
+    event.key() == "ArrowUp" && !has_modifier && !is_composing(event)
 }
 
 /// On-screen keyboards have no Shift+Enter, so there Enter inserts a line break. The server does not know the device.

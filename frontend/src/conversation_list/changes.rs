@@ -8,6 +8,7 @@ use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, UpdateConvers
 use uuid::Uuid;
 
 use super::{
+    pages::Pages,
     state::ConversationList,
     undo::{Batch, Undo, UndoableAction},
     writes::{Write, Writes},
@@ -16,6 +17,7 @@ use crate::{
     api::{self, ApiError},
     browser,
     feed::News,
+    session::forget_conversation_drafts,
 };
 
 /// Time in which an action can be undone.
@@ -50,6 +52,15 @@ impl ConversationList {
     /// Deletes conversations, unless the user undoes that in time.
     pub(crate) fn delete(self, conversations: &[Uuid]) {
         self.begin(UndoableAction::Deleted, conversations);
+    }
+
+    /// Empties the list, because all conversations were deleted on the server. Loads it again, since others may have
+    /// been created meanwhile.
+    pub(crate) fn clear(self) {
+        forget_conversation_drafts();
+        self.trouble.set(None);
+        self.pages.update(Pages::clear);
+        self.feed.publish(&News::Missed);
     }
 
     /// Returns the actions that can be undone, oldest first.

@@ -30,6 +30,16 @@ impl ConversationList {
         });
     }
 
+    /// Selects all shown conversations. If all of them are selected, deselects them.
+    pub(crate) fn choose_all(self) {
+        let shown = untrack(|| self.shown());
+        self.selection.update(|selection| {
+            if let Some(selection) = selection {
+                selection.toggle_all(&shown);
+            }
+        });
+    }
+
     /// Ends the selection. Returns `false` if there was none.
     pub(crate) fn end_selection(self) -> bool {
         let was = untrack(|| self.is_selecting());

@@ -112,6 +112,15 @@ impl Pages {
         self.open.take_if(|open| open.uuid == uuid);
     }
 
+    /// Removes all conversations.
+    pub(super) fn clear(&mut self) {
+        for page in [&mut self.newest, &mut self.archive, &mut self.found].into_iter().flatten() {
+            page.items.clear();
+            page.next_cursor = None;
+        }
+        self.open = None;
+    }
+
     /// Stores the list after a refresh: its first page, and all pinned conversations. Older pages that were loaded
     /// stay.
     pub(super) fn renew(&mut self, newest: Conversations, pinned: Vec<ConversationSummary>) {
@@ -284,6 +293,18 @@ mod tests {
         pages.opened(summary(8, 2));
         assert_eq!(pages.open.as_ref(), Some(&summary(1, 50)));
         assert_eq!((pages.open(None), pages.open), (None, None));
+    }
+
+    #[test]
+    fn a_cleared_list_has_no_conversations_and_no_further_pages() {
+        let held = |uuid| Some(page(&[(uuid, 50)], Some("more")));
+        let mut pages = Pages { newest: held(1), archive: held(2), found: held(3), ..Pages::default() };
+        pages.open = Some(summary(4, 1));
+        pages.clear();
+        for view in [View::Conversations, View::Archive, View::Search] {
+            assert_eq!(pages.page(view), Some(&page(&[], None)), "{view:?}");
+            assert_eq!(shown(&pages, view), [] as [u128; 0]);
+        }
     }
 
     #[test]

@@ -33,6 +33,13 @@ impl Selection {
         self.anchor = Some(uuid);
     }
 
+    /// Selects all `shown` conversations. If all of them are selected, deselects them.
+    pub(super) fn toggle_all(&mut self, shown: &[Uuid]) {
+        let is_all = shown.iter().all(|uuid| self.holds(*uuid));
+        self.chosen = if is_all { Vec::new() } else { shown.to_vec() };
+        self.anchor = None;
+    }
+
     pub(super) fn holds(&self, uuid: Uuid) -> bool {
         self.chosen.contains(&uuid)
     }
@@ -46,6 +53,23 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::{Selection, Uuid};
+
+    #[test]
+    fn all_shown_conversations_are_selected_and_deselected_together() {
+        let shown: Vec<_> = (0..4).map(Uuid::from_u128).collect();
+        let mut selection = Selection::default();
+        selection.toggle(shown[2]);
+        selection.toggle_all(&shown);
+        assert_eq!(selection.among(&shown), shown);
+        let longer: Vec<_> = (0..6).map(Uuid::from_u128).collect();
+        assert_eq!(selection.among(&longer), shown, "conversations that are loaded later are not selected");
+        selection.extend(longer[5], &longer);
+        assert_eq!(selection.among(&longer), [&shown[..], &longer[5..]].concat(), "no range starts before that");
+        selection.toggle_all(&longer);
+        assert_eq!(selection.among(&longer), longer);
+        selection.toggle_all(&longer);
+        assert!(selection.among(&longer).is_empty());
+    }
 
     #[test]
     fn a_range_starts_at_the_last_choice_and_goes_in_either_direction() {

@@ -86,6 +86,7 @@ fn copy(view: View<'_>, live: &Live, copied: Copied) -> Element {
     let text = view.text;
     let (name, sign, label) = match copied {
         Copied::Answer => ("copy-answer", Icon::Copy, text.copy_answer()),
+        Copied::Question => ("copy-question", Icon::Copy, text.copy_question()),
         Copied::Link => ("copy-link", Icon::Link, text.copy_link()),
     };
     let is_copied = live.copied == Some(copied);
@@ -100,6 +101,8 @@ pub(super) fn of_question(view: View<'_>, live: &Live) -> Element {
         .with("class", "message-foot")
         .with_child(when(view, live))
         .with_child_if_any(versions(view))
+        // A message can consist of files alone.
+        .with_child_if_any((!view.entry.text.is_empty()).then(|| copy(view, live, Copied::Question)))
         .with_child(copy(view, live, Copied::Link))
         .with_child(when_idle("edit", Icon::Pencil, text.edit()))
 }

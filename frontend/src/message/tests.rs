@@ -137,7 +137,7 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
     });
     let live = Live { has_actions: true, ..Live::default() };
     let [question, answer] = [0, 1].map(|at| html(&entries[at], Some(&live)));
-    for action in ["edit", "copy-link", "older-version", "newer-version"] {
+    for action in ["edit", "copy-question", "copy-link", "older-version", "newer-version"] {
         assert!(question.contains(&format!("data-action=\"{action}\"")), "{action} in {question}");
     }
     assert!(question.contains("1/2"), "{question}");
@@ -145,6 +145,15 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
         assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
     }
     assert!(!answer.contains("older-version"), "there is one version: {answer}");
+}
+
+#[test]
+fn a_message_without_text_offers_no_copy_of_it() {
+    let mut question = Entry::clone(&conversation(|_| {})[0]);
+    question.text = String::new();
+    question.files = vec![image(1)];
+    let html = html(&question, Some(&Live { has_actions: true, ..Live::default() }));
+    assert!(html.contains("data-action=\"edit\"") && !html.contains("copy-question"), "{html}");
 }
 
 #[test]

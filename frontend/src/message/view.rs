@@ -81,6 +81,8 @@ impl View<'_> {
 pub(crate) enum Copied {
     /// The text of an answer.
     Answer,
+    /// The text of the user's own message.
+    Question,
     /// The address of a message.
     Link,
 }

@@ -133,7 +133,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             browser::drop_stale();
         }
         if address == Address::Settings {
-            return settings_view(sheet);
+            return settings_view(sheet, list);
         }
         // Creating the session takes time, too, so it is a task of its own.
         in_turn(move || {
@@ -242,9 +242,9 @@ fn after_link(address: Address, by_keyboard: bool) {
 }
 
 /// Renders the settings in place of a conversation.
-fn settings_view(sheet: HelpSheet) -> AnyView {
+fn settings_view(sheet: HelpSheet, list: ConversationList) -> AnyView {
     browser::name_tab(&page_title(Some(use_language().settings())));
-    later(move || Some(Other::Settings(sheet)))
+    later(move || Some(Other::Settings { sheet, list }))
 }
 
 /// Handles the keyboard commands that concern the whole page.

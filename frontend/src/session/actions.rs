@@ -67,6 +67,12 @@ impl Session {
         self.act(Action::BeginEdit(edited));
     }
 
+    /// Starts editing the user's last message, if the message field is empty and nothing else is being edited. Does
+    /// nothing while a turn runs.
+    pub(crate) fn edit_last(self) {
+        self.act(Action::EditLast);
+    }
+
     /// Sets the text of the message that is being edited.
     pub(crate) fn write_edit(self, text: String) {
         self.act(Action::WriteEdit(text));

@@ -75,6 +75,8 @@ pub(crate) enum Action {
     Edit(MessageId, String, String),
     /// Starts editing a message in place; `None` cancels the edit.
     BeginEdit(Option<Edited>),
+    /// Starts editing the user's last message, if the message field is empty and nothing else is being edited.
+    EditLast,
     /// Removes a file from the message that is being edited.
     RemoveEditedFile(Uuid),
     /// Sets the text of the message that is being edited.

@@ -85,6 +85,7 @@ impl State {
                 self.post(&content, files, Some(edited), id, out);
             }
             Action::BeginEdit(edited) => self.edited = edited,
+            Action::EditLast => self.edit_last(),
             Action::RemoveEditedFile(id) => self.remove_edited_file(id),
             Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),

@@ -91,6 +91,8 @@ pub(crate) struct Edited {
     pub(crate) files: Vec<MessageFile>,
     /// `true` once the user has changed the text or the files.
     pub(crate) is_changed: bool,
+    /// `true` if the edit was started from the message field, which gets the focus back.
+    pub(crate) is_from_field: bool,
 }
 
 /// The direction from one version to another.

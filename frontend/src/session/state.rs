@@ -272,7 +272,13 @@ impl State {
             return;
         }
         if let Some(id) = message.edit_of {
-            self.edited = Some(Edited { id, text: message.content, files: message.files, is_changed: true });
+            self.edited = Some(Edited {
+                id,
+                text: message.content,
+                files: message.files,
+                is_changed: true,
+                is_from_field: false,
+            });
         } else {
             self.draft = joined(&message.content, &self.draft);
             self.files = joined_files(message.files, &self.files);

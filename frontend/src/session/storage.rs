@@ -142,6 +142,21 @@ pub(crate) fn forget_draft(conversation: Option<Uuid>) {
     }
 }
 
+/// Forgets what was being written in all conversations. The texts of the new chat stay.
+pub(crate) fn forget_conversation_drafts() {
+    drafts::forget_where(is_of_conversation);
+}
+
+/// Returns `true` for the name of a draft that belongs to a conversation.
+fn is_of_conversation(name: &str) -> bool {
+    let Some((kind, owner)) = name.split_once('-') else { return false };
+    match kind {
+        DRAFT | FILES | QUEUE | PLAN | EDIT | SENT => owner.parse::<Uuid>().is_ok(),
+        REASON | INPUT => true,
+        _ => false,
+    }
+}
+
 /// Forgets a message that was kept as long as it was not known to be stored.
 pub(super) fn forget_sent(conversation: Option<Uuid>, message: &UnsentMessage) {
     let mut kept = Kept::of(conversation);
@@ -178,11 +193,11 @@ pub(crate) fn keep_input(call: ToolCallId, text: &str) {
 }
 
 fn reason_name(call: ToolCallId) -> String {
-    format!("reason-{call}")
+    format!("{REASON}-{call}")
 }
 
 fn input_name(call: ToolCallId) -> String {
-    format!("input-{call}")
+    format!("{INPUT}-{call}")
 }
 
 const DRAFT: &str = "draft";
@@ -191,6 +206,8 @@ const QUEUE: &str = "queue";
 const PLAN: &str = "plan";
 const EDIT: &str = "edit";
 const SENT: &str = "sent";
+const REASON: &str = "reason";
+const INPUT: &str = "input";
 
 /// Returns the name under which the text of the message field is kept.
 pub(crate) fn draft_name(conversation: Option<Uuid>) -> String {
@@ -199,4 +216,24 @@ pub(crate) fn draft_name(conversation: Option<Uuid>) -> String {
 
 fn name_of(kind: &str, conversation: Option<Uuid>) -> String {
     conversation.map_or_else(|| kind.to_owned(), |uuid| format!("{kind}-{uuid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::ToolCallId;
+    use uuid::Uuid;
+
+    use super::{DRAFT, QUEUE, input_name, is_of_conversation, name_of, reason_name};
+
+    #[test]
+    fn drafts_of_conversations_are_distinguished_from_others() {
+        let uuid = Some(Uuid::from_u128(7));
+        let call = ToolCallId(5);
+        for name in [name_of(DRAFT, uuid), name_of(QUEUE, uuid), reason_name(call), input_name(call)] {
+            assert!(is_of_conversation(&name), "{name}");
+        }
+        for name in [name_of(DRAFT, None), name_of(QUEUE, None), "instructions".to_owned(), "draft-x".to_owned()] {
+            assert!(!is_of_conversation(&name), "{name}");
+        }
+    }
 }

@@ -77,6 +77,6 @@ pub(crate) struct KeptEdit {
 
 impl From<KeptEdit> for Edited {
     fn from(KeptEdit { id, text, files }: KeptEdit) -> Self {
-        Self { id, text, files, is_changed: true }
+        Self { id, text, files, is_changed: true, is_from_field: false }
     }
 }

@@ -161,6 +161,14 @@ impl Language {
         }
     }
 
+    /// Label of the button that selects the loaded conversations, if the list has more.
+    pub(crate) fn select_all_loaded(self, count: usize) -> String {
+        match self {
+            Self::English => format!("Select all {count} loaded"),
+            Self::Japanese => format!("読み込み済みの{count}件をすべて選択"),
+        }
+    }
+
     /// Notice of an action on conversations that can be undone.
     pub(crate) fn undo_notice(self, action: UndoableAction, conversations: &[ConversationSummary]) -> String {
         let which = match (self, conversations) {
@@ -391,7 +399,8 @@ impl Language {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
-        if code == "not-signed-in" {
+        // The sign-in form says why a session ended.
+        if code == "not-signed-in" || code == "account-deactivated" {
             return Some(self.signed_out());
         }
         if code == "awaiting_approval" {

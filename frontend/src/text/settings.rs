@@ -26,6 +26,8 @@ texts! {
     password_rule:
         "At least 12 characters and hard to guess. Several unrelated words are easy to remember.",
         "推測されにくい12文字以上の文字列。無関係な言葉をいくつかつなげると覚えやすくなります。";
+    show_password: "Show password", "パスワードを表示";
+    hide_password: "Hide password", "パスワードを隠す";
     password_change: "Change password", "パスワードを変更";
     password_changed: "Your password is changed. Your other browsers are signed out.", "パスワードを変更し、ほかのブラウザーからサインアウトしました。";
 
@@ -165,6 +167,13 @@ texts! {
         "All your conversations, with every version and tool call, and your settings, in one JSON Lines file.",
         "すべての会話（すべてのバージョンとツール呼び出しを含む）と設定を、1つのJSON Linesファイルに書き出します。";
     export_all: "Export everything", "すべて書き出す";
+    delete_conversations: "Delete all conversations", "すべての会話を削除";
+    delete_conversations_about:
+        "Removes all conversations from the chat, including pinned and archived ones. It cannot be undone. Admins can still read the history of your tool calls.",
+        "ピン留めやアーカイブしたものも含め、すべての会話をチャットから削除します。この操作は元に戻せません。ツールの履歴は、管理者が引き続き閲覧できます。";
+    delete_conversations_open: "Delete all conversations…", "すべての会話を削除…";
+    conversations_deleted: "All conversations are deleted.", "すべての会話を削除しました。";
+    no_conversations_left: "You have no conversations.", "会話はありません。";
     delete_account: "Delete account", "アカウントを削除";
     delete_account_about:
         "This signs you out everywhere, revokes your API keys, and removes your conversations from the chat. It cannot be undone. Admins can still read the history of your tool calls.",
@@ -190,6 +199,20 @@ texts! {
 }
 
 impl Language {
+    /// Question before all conversations are deleted.
+    pub(crate) fn delete_conversations_question(self, number: u64) -> String {
+        let count = format::count(usize::try_from(number).unwrap_or(usize::MAX));
+        match (self, number) {
+            (Self::English, 1) => "Delete your only conversation permanently?".to_owned(),
+            (Self::English, _) => {
+                format!("Delete all {count} conversations permanently, including pinned and archived ones?")
+            }
+            (Self::Japanese, _) => {
+                format!("ピン留めやアーカイブしたものも含めて、{count}件の会話をすべて完全に削除しますか？")
+            }
+        }
+    }
+
     /// Label of an API key's lifetime in days.
     pub(crate) fn days(self, days: u32) -> String {
         match self {

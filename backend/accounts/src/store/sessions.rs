@@ -74,12 +74,28 @@ pub(crate) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Optio
         .await
 }
 
+/// Returns `true` if the session's account is deactivated, but not deleted.
+pub(crate) async fn is_of_deactivated(db: &Database, hash: &SecretHash) -> sqlx::Result<bool> {
+    let count: i64 = db
+        .reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM sessions s JOIN users u ON u.id = s.user_id \
+             WHERE s.token_hash = ? AND u.deactivated_at IS NOT NULL AND u.deleted_at IS NULL"
+        ))
+        .bind(&hash.0)
+        .fetch_value()
+        .await?;
+    Ok(count > 0)
+}
+
+/// Renews a session, unless it has ended meanwhile.
 pub(crate) async fn seen(db: &Database, id: i64, at: DateTime<Utc>, expires_at: DateTime<Utc>) -> sqlx::Result<()> {
     db.writer()
-        .query("UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ?")
+        .query("UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ? AND expires_at > ?")
         .bind(at)
         .bind(expires_at)
         .bind(id)
+        .bind(at)
         .execute()
         .await
         .map(|_| ())
@@ -159,13 +175,34 @@ pub(crate) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Resu
     tx.query("DELETE FROM sessions WHERE user_id = ?").bind(user).execute().await.map(|_| ())
 }
 
+/// Ends all sessions of a user whose account is being deactivated. Their rows stay for a while, without user agent and
+/// address, so that the sign-in form can say why the sessions ended.
+pub(crate) async fn end_all_of_deactivated(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
+    tx.query("UPDATE sessions SET expires_at = ?, user_agent = '', address = '' WHERE user_id = ?")
+        .bind(now())
+        .bind(user)
+        .execute()
+        .await
+        .map(|_| ())
+}
+
 /// Ends all of a user's sessions except `kept`.
 pub(crate) async fn delete_others(tx: &mut Transaction, user: UserId, kept: i64) -> sqlx::Result<()> {
     tx.query("DELETE FROM sessions WHERE user_id = ? AND id <> ?").bind(user).bind(kept).execute().await.map(|_| ())
 }
 
-pub(crate) async fn delete_expired(db: &Database) -> sqlx::Result<()> {
-    db.writer().query("DELETE FROM sessions WHERE expires_at <= ?").bind(now()).execute().await.map(|_| ())
+/// Deletes expired sessions; those of deactivated accounts only if they expired before `of_deactivated`.
+pub(crate) async fn delete_expired(db: &Database, of_deactivated: DateTime<Utc>) -> sqlx::Result<()> {
+    db.writer()
+        .query(
+            "DELETE FROM sessions WHERE expires_at <= ? AND (expires_at <= ? OR user_id NOT IN \
+             (SELECT id FROM users WHERE deactivated_at IS NOT NULL AND deleted_at IS NULL))",
+        )
+        .bind(now())
+        .bind(of_deactivated)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns the IDs of those sessions that are still valid, each with its owner's permission generation.

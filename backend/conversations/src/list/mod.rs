@@ -26,8 +26,11 @@ use crate::{
     turn::stop::stop_deleted,
 };
 
-/// Time that deleting a conversation waits for its turn to end.
+/// Time that deleting conversations waits for their turns to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum number of conversations that one statement hides.
+const HIDDEN_AT_ONCE: u32 = 200;
 
 impl ConversationService {
     /// Creates an empty conversation.
@@ -114,19 +117,67 @@ impl ConversationService {
             return Err(ServiceError::NotFound);
         }
         context.feeds.announce(user);
-        // The conversation is hidden first, so that no new turn begins. A failure after this is harmless: a running
-        // turn comes to its end, and `turn::approval::timeout` ends a turn that waits.
-        match stop_deleted(context, user, id).await {
-            Ok(Some(message_id)) => {
-                if let Some(log) = context.journal.find(message_id) {
-                    let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
-                }
-            }
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the turn of a deleted conversation could not be stopped"),
-        }
-        context.deleted.notify_one();
+        self.end_deleted(user, &[id]).await;
         Ok(())
+    }
+
+    /// Deletes all of a user's conversations like [`Self::delete_conversation`], including pinned and archived ones.
+    /// Returns their number.
+    pub async fn delete_all_conversations(&self, user: UserId) -> Result<u64, ServiceError> {
+        let context = &self.context;
+        let (mut deleted, mut claimed) = (0, Vec::new());
+        let hidden = self.hide_all(user, &mut deleted, &mut claimed).await;
+        // After a failure, some of them are hidden.
+        context.feeds.announce(user);
+        self.end_deleted(user, &claimed).await;
+        hidden.map(|()| deleted)
+    }
+
+    /// Hides all of a user's conversations. Counts them in `deleted`, and adds those with a turn to `claimed`.
+    async fn hide_all(
+        &self,
+        user: UserId,
+        deleted: &mut u64,
+        claimed: &mut Vec<ConversationId>,
+    ) -> Result<(), ServiceError> {
+        let db = &self.context.db;
+        let at = turns::database_now(db).await?;
+        let mut last = ConversationId(0);
+        loop {
+            let rows = conversations::list_after(db, user, last, HIDDEN_AT_ONCE).await?;
+            let Some(newest) = rows.last() else { return Ok(()) };
+            last = newest.id;
+            let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+            *deleted += with_retries(|| conversations::hide_conversations(db, user, &ids, at)).await?;
+            claimed.append(&mut conversations::list_claimed(db, &ids).await?);
+        }
+    }
+
+    /// Stops the turns of conversations that were just hidden, and waits until they have ended. Since the conversations
+    /// are hidden first, no new turn begins. A failure is harmless: a running turn comes to its end, and
+    /// `turn::approval::timeout` ends a turn that waits.
+    async fn end_deleted(&self, user: UserId, ids: &[ConversationId]) {
+        let context = &self.context;
+        let mut logs = Vec::new();
+        for id in ids {
+            match stop_deleted(context, user, *id).await {
+                Ok(message_id) => logs.extend(message_id.and_then(|message_id| context.journal.find(message_id))),
+                Err(error) => tracing::warn!(%error, "the turn of a deleted conversation could not be stopped"),
+            }
+        }
+        let ended = async {
+            for log in &logs {
+                log.ended().await;
+            }
+        };
+        let _ = tokio::time::timeout(END_TIMEOUT, ended).await;
+        context.deleted.notify_one();
+    }
+
+    /// Returns the number of a user's conversations, including archived ones.
+    pub async fn count_conversations(&self, user: UserId) -> Result<u64, ServiceError> {
+        let count = conversations::count_conversations(&self.context.db, user).await?;
+        Ok(u64::try_from(count).unwrap_or_default())
     }
 
     /// Subscribes to changes of a user's conversations.

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::{
     limits::MAX_PINNED,
     store::{
+        by_ids::by_ids,
         rows::{ConversationId, ConversationRow},
         tool_switches::disabled_tools_column,
     },
@@ -259,6 +260,38 @@ pub(crate) async fn hide_conversation(
         .execute()
         .await?;
     Ok(done.rows == 1)
+}
+
+/// Hides those of `ids` that are a user's conversations, like [`hide_conversation`]. Returns their number.
+pub(crate) async fn hide_conversations(
+    db: &Database,
+    user: UserId,
+    ids: &[ConversationId],
+    at: DateTime<Utc>,
+) -> sqlx::Result<u64> {
+    let mut query = db
+        .writer()
+        .query("UPDATE conversations SET deleted_at = ? WHERE user_id = ? AND deleted_at IS NULL AND id IN (")
+        .bind(at)
+        .bind(user);
+    query.push_list(ids.iter().copied()).push(")");
+    Ok(query.execute().await?.rows)
+}
+
+/// Returns the number of a user's conversations, including archived ones.
+pub(crate) async fn count_conversations(db: &Database, user: UserId) -> sqlx::Result<i64> {
+    db.reader()
+        .query(select!("SELECT COUNT(*) FROM conversations WHERE user_id = ? AND deleted_at IS NULL"))
+        .bind(user)
+        .fetch_value()
+        .await
+}
+
+/// Returns those of `ids` that a turn has claimed, hidden or not.
+pub(crate) async fn list_claimed(db: &Database, ids: &[ConversationId]) -> sqlx::Result<Vec<ConversationId>> {
+    let select = select!("SELECT id FROM conversations WHERE active_message_id IS NOT NULL AND id IN (");
+    let rows: Vec<(ConversationId,)> = by_ids(db, select, ids, ")").await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// Returns `true` if a conversation is hidden, or already purged.

@@ -1,15 +1,17 @@
-//! HTTP handlers for `/api/conversations`: create, list, find, update, delete. The handlers for turns are in
+//! HTTP handlers for `/api/conversations`: create, list, find, update, delete one or all. The handlers for turns are in
 //! `messages`.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use tallybook_conversations::{ListFilter, ServiceError};
-use tallybook_protocol::{Conversation, ConversationSummary, NewConversation, Page, UpdateConversation, Window};
+use tallybook_protocol::{
+    Conversation, ConversationSummary, DeletedConversations, NewConversation, Page, UpdateConversation, Window,
+};
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{body::JsonBody, error::ApiError, query::Query, shared_responses::Invalid, state::State};
-use crate::http::caller::CurrentUser;
+use crate::http::caller::{CurrentUser, SessionUser};
 
 /// Default number of conversations on a page of the list.
 const DEFAULT_PAGE: u32 = 50;
@@ -68,6 +70,19 @@ pub(crate) async fn list(
         service.list_conversations(user, filter, cursor.as_deref(), limit).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
+}
+
+/// Deletes all your conversations, including pinned and archived ones.
+///
+/// They are hidden permanently, as if each were deleted, and their turns are stopped. API keys cannot do this.
+#[utoipa::path(
+    delete, path = "/api/conversations", operation_id = "delete_conversations", tag = "Conversations",
+    security(("session" = [])), responses((status = 200, body = DeletedConversations)),
+)]
+pub(crate) async fn delete_all(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
+    let user = person.0.user;
+    let deleted = state.run(|service| async move { service.delete_all_conversations(user).await }).await?;
+    Ok(HttpResponse::Ok().json(DeletedConversations { deleted }))
 }
 
 /// Returns a conversation with its messages and tool calls.

@@ -40,6 +40,9 @@ pub(crate) enum ApiError {
     /// The caller is not signed in.
     #[error("You are not signed in. Sign in on the page, or send an API key in the header Authorization: Bearer.")]
     NotSignedIn,
+    /// The caller's session ended because an admin deactivated the account.
+    #[error("An admin deactivated your account. To use it again, ask an admin to reactivate it.")]
+    AccountDeactivated,
     /// The request needs the admin role.
     #[error("Only admins can do this.")]
     AdminsOnly,
@@ -224,6 +227,7 @@ impl ApiError {
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
             Self::ToolHistory(error) => tool_history_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
+            Self::AccountDeactivated => (StatusCode::UNAUTHORIZED, "account-deactivated", "Account deactivated"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Admins only"),
             Self::SessionsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
             Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Setup required"),
@@ -498,7 +502,7 @@ impl ResponseError for ApiError {
         if let Self::NoSuchRange(bytes) = self {
             response.insert_header((header::CONTENT_RANGE, format!("bytes */{bytes}")));
         }
-        if let Self::NotSignedIn = self {
+        if let Self::NotSignedIn | Self::AccountDeactivated = self {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
         if let Self::MethodNotAllowed { allowed, .. } = self {

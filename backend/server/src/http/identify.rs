@@ -101,6 +101,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
             Ok(Some(caller))
         }
         None if is_unauthenticated_path => Ok(None),
+        None if accounts::is_deactivated(state, request.request()).await? => Err(ApiError::AccountDeactivated),
         None => Err(ApiError::NotSignedIn),
     }
 }
@@ -177,7 +178,10 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
         return request.into_response(refusal.error_response());
     }
     let response = match refusal {
-        ApiError::NotSignedIn => to_sign_in(request.uri().path_and_query().map_or("/", |asked| asked.as_str())),
+        // The form says why.
+        ApiError::NotSignedIn | ApiError::AccountDeactivated => {
+            to_sign_in(request.uri().path_and_query().map_or("/", |asked| asked.as_str()))
+        }
         ApiError::SetupRequired => accounts::setup_required(state, request.request()),
         other => other.error_response(),
     };

@@ -88,7 +88,10 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
 fn api() -> Scope {
     web::scope("/api")
         .service(
-            Endpoint::at("/conversations").on(Method::GET, conversations::list).on(Method::POST, conversations::create),
+            Endpoint::at("/conversations")
+                .on(Method::GET, conversations::list)
+                .on(Method::POST, conversations::create)
+                .on(Method::DELETE, conversations::delete_all),
         )
         .service(
             Endpoint::at("/conversations/{uuid}")

@@ -2,7 +2,9 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text, tool_call};
+use sqlx::AssertSqlSafe;
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
+use tallybook_protocol::ChatEvent;
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine, rows};
 
@@ -78,6 +80,45 @@ on_every_engine! {
         assert_eq!(app.client.delete(&path).send().await.unwrap().status(), StatusCode::NOT_FOUND);
         assert_eq!(app.get_json("/api/conversations").await["items"], json!([]));
         assert_eq!(app.get_json("/api/conversations?q=1").await["items"], json!([]));
+    }
+
+    async fn all_conversations_are_deleted_at_once_and_their_turns_are_stopped(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (running, pinned, archived) =
+            (app.create_conversation().await, app.create_conversation().await, app.create_conversation().await);
+        for (uuid, change) in [(&pinned, json!({"pinned": true})), (&archived, json!({"archived": true}))] {
+            let changed = app.client.patch(app.url(&format!("/api/conversations/{uuid}"))).json(&change).send().await;
+            assert_eq!(changed.unwrap().status(), StatusCode::OK);
+        }
+        // They take more than one statement.
+        let row = |number: u32| {
+            format!("('00000000-0000-4000-8000-{number:012}', 1, 'Old', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
+        };
+        let many = (0..250).map(row).collect::<Vec<_>>().join(", ");
+        let insert = format!("INSERT INTO conversations (uuid, user_id, title, created_at, updated_at) VALUES {many}");
+        execute!(app, AssertSqlSafe(insert.as_str()));
+        assert_eq!(app.get_json("/api/me").await["conversations"], 253);
+        model.reply([text("Begun "), hang()]);
+        let mut events = app.send(&running, "Go").await;
+        events.until("content_delta").await;
+
+        let delete = async || app.client.delete(app.url("/api/conversations")).send().await.unwrap();
+        let deleted = delete().await;
+        assert_eq!(deleted.status(), StatusCode::OK);
+        assert_eq!(deleted.json::<Value>().await.unwrap(), json!({"deleted": 253}));
+        let ChatEvent::MessageEnd(end) = events.until("message_end").await.event else { unreachable!() };
+        assert!(end.conversation_deleted, "{end:?}");
+        for list in ["/api/conversations", "/api/conversations?archived=true", "/api/conversations?pinned=true"] {
+            assert_eq!(app.get_json(list).await["items"], json!([]), "{list}");
+        }
+        assert_eq!(app.get_json("/api/me").await["conversations"], 0);
+        for uuid in [&running, &pinned, &archived] {
+            assert_eq!(app.get(&format!("/api/conversations/{uuid}")).await.status(), StatusCode::NOT_FOUND);
+        }
+        assert_eq!(delete().await.json::<Value>().await.unwrap(), json!({"deleted": 0}));
+        app.create_conversation().await;
+        assert_eq!(app.get_json("/api/conversations").await["items"].as_array().unwrap().len(), 1);
     }
 
     async fn messages_have_their_end_time_and_model(engine: Engine) {

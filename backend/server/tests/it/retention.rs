@@ -191,6 +191,7 @@ const EXEMPT: [(&str, &[&str]); 6] = [
             "conversations::find_title",
             "conversations::replace_title",
             "conversations::find_claim",
+            "conversations::list_claimed",
             "turns::begin_turn",
             "turns::end_turn",
             "turns::RELEASE",

@@ -40,6 +40,7 @@ impl MessageState {
             "toggle-step" => self.toggle_step(&key, open),
             "fold" => self.is_unfolded.set(open),
             "copy-answer" => self.copy(Copied::Answer),
+            "copy-question" => self.copy(Copied::Question),
             "copy-link" => self.copy(Copied::Link),
             "view-file" => self.view_file(&key),
             action => {
@@ -80,6 +81,7 @@ impl MessageState {
     fn copy(&self, copied: Copied) {
         let content = match copied {
             Copied::Answer => untrack(|| read(self.shown.entry, |entry| entry.answer().to_owned())),
+            Copied::Question => untrack(|| read(self.shown.entry, |entry| entry.text.clone())),
             Copied::Link => browser::address_of(&element_id(self.id)),
         };
         let shown = self.copied;
@@ -119,7 +121,7 @@ impl MessageState {
             "edit" => {
                 let (text, files) =
                     untrack(|| read(self.shown.entry, |entry| (entry.text.clone(), entry.files.clone())));
-                session.begin_edit(Some(Edited { id, text, files, is_changed: false }));
+                session.begin_edit(Some(Edited { id, text, files, is_changed: false, is_from_field: false }));
             }
             _ => {}
         }

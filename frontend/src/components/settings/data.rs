@@ -1,16 +1,24 @@
-//! The section that exports all data and deletes the account.
+//! The sections that export all data, delete all conversations, and delete the account.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::{mutation::Mutation, password, section::section};
 use crate::{
-    api::account::{self, EXPORT_URL},
+    api::{
+        self,
+        account::{self, EXPORT_URL},
+    },
     browser,
     components::icon::{Draw, Icon},
+    conversation_list::ConversationList,
     drafts,
     in_turn::in_next_frame,
     language::Language,
 };
+
+/// IDs of the buttons that open and close the confirmation, for the focus.
+const OPEN_ID: &str = "open-delete-conversations";
+const CANCEL_ID: &str = "cancel-delete-conversations";
 
 pub(super) fn export_section(text: Language) -> AnyView {
     let content = view! {
@@ -20,6 +28,79 @@ pub(super) fn export_section(text: Language) -> AnyView {
         </a>
     };
     section("data", text.your_data(), text.your_data_about(), content.into_any())
+}
+
+/// Deletes all conversations, after a confirmation that names their number. The number is requested when the user opens
+/// the confirmation.
+pub(super) fn delete_conversations_section(list: ConversationList, text: Language) -> AnyView {
+    let count = RwSignal::new(None::<u64>);
+    let mutation = Mutation::new();
+    let close = move || {
+        count.set(None);
+        in_next_frame(|| {
+            browser::focus(OPEN_ID);
+        });
+    };
+    let open = move |_| {
+        mutation.run(text, account::find_me(), move |me| {
+            if me.conversations == 0 {
+                return Some(text.no_conversations_left());
+            }
+            count.set(Some(me.conversations));
+            in_next_frame(|| {
+                browser::focus(CANCEL_ID);
+            });
+            None
+        });
+    };
+    let delete = move |_| {
+        mutation.run(text, api::delete_all_conversations(), move |_| {
+            list.clear();
+            close();
+            Some(text.conversations_deleted())
+        });
+    };
+    let confirmation = move |number: u64| {
+        view! {
+            <p data-testid="delete-conversations-question">{text.delete_conversations_question(number)}</p>
+            <div class="setting-buttons">
+                <button
+                    type="button"
+                    class="button danger"
+                    data-testid="delete-conversations"
+                    aria-disabled=move || mutation.busy()
+                    on:click=delete
+                >
+                    {text.delete_account_confirm()}
+                </button>
+                <button type="button" class="button quiet" id=CANCEL_ID on:click=move |_| close()>
+                    {text.cancel()}
+                </button>
+            </div>
+        }
+        .into_any()
+    };
+    let button = move || {
+        view! {
+            <button
+                type="button"
+                class="button danger"
+                id=OPEN_ID
+                data-testid="open-delete-conversations"
+                aria-disabled=move || mutation.busy()
+                on:click=open
+            >
+                {text.delete_conversations_open()}
+            </button>
+        }
+        .into_any()
+    };
+    let content = view! {
+        {move || count.get().map_or_else(button, confirmation)}
+        {mutation.outcome()}
+    };
+    let (title, about) = (text.delete_conversations(), text.delete_conversations_about());
+    section("delete-conversations", title, about, content.into_any())
 }
 
 /// The form is behind a button, so that password managers do not fill it in.

@@ -3,7 +3,11 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::mutation::Mutation;
-use crate::{api::account, components::switches::switch, language::Language};
+use crate::{
+    api::account,
+    components::switches::switch,
+    language::{Language, use_language},
+};
 
 /// The form. The hidden name tells password managers whose password it is.
 pub(super) fn form(name: String, text: Language) -> AnyView {
@@ -39,7 +43,7 @@ pub(super) fn form(name: String, text: Language) -> AnyView {
     .into_any()
 }
 
-/// A password field with its requirements.
+/// A password field with its requirements, and a button that shows the password.
 pub(super) fn field(
     id: &'static str,
     label: &'static str,
@@ -59,12 +63,16 @@ pub(super) fn field_with(
     is_required: bool,
     value: RwSignal<String>,
 ) -> AnyView {
+    let text = use_language();
     let rule_id = rule.map(|_| format!("{id}-rule"));
+    let is_shown = RwSignal::new(false);
     view! {
         <label for=id>{label}</label>
         <input
-            type="password"
+            type=move || if is_shown.get() { "text" } else { "password" }
             class="field"
+            autocapitalize="none"
+            spellcheck="false"
             id=id
             data-testid=id
             required=is_required
@@ -73,6 +81,15 @@ pub(super) fn field_with(
             prop:value=move || value.get()
             on:input:target=move |event| value.set(event.target().value())
         />
+        <button
+            type="button"
+            class="button quiet small setting-show"
+            data-testid=format!("show-{id}")
+            aria-controls=id
+            on:click=move |_| is_shown.update(|shown| *shown = !*shown)
+        >
+            {move || if is_shown.get() { text.hide_password() } else { text.show_password() }}
+        </button>
         {rule.map(|rule| view! { <p class="setting-note" id=rule_id>{rule}</p> })}
     }
     .into_any()

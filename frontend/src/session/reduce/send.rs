@@ -12,7 +12,7 @@ use super::super::{
     files::{AttachedFile, joined_files},
     input::Creation,
     queue::{MAX_QUEUED, Queue, Queued},
-    shown::{Phase, Place},
+    shown::{Edited, Phase, Place},
     state::{State, joined},
     storage::Elsewhere,
     unsent::{Sent, UnsentMessage},
@@ -244,6 +244,24 @@ impl State {
 
 /// Editing a question in place.
 impl State {
+    /// Starts editing the user's last message, on behalf of the message field. Does nothing if the field is not empty,
+    /// if another message is being edited, or while a turn runs.
+    pub(super) fn edit_last(&mut self) {
+        let is_empty = self.draft.is_empty() && self.files.is_empty();
+        let is_editing = self.edited.is_some() || self.queue.edited.is_some();
+        let is_idle = matches!(self.place, Place::Open(_)) && self.phase() == Phase::Idle && !self.is_leaving;
+        if !is_empty || is_editing || !is_idle {
+            return;
+        }
+        self.edited = self.transcript.last_asked().map(|last| Edited {
+            id: last.id,
+            text: last.text.clone(),
+            files: last.files.clone(),
+            is_changed: false,
+            is_from_field: true,
+        });
+    }
+
     pub(super) fn write_edit(&mut self, text: String) {
         if let Some(edited) = &mut self.edited {
             edited.is_changed |= edited.text != text;

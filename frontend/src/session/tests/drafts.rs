@@ -18,6 +18,7 @@ fn editing(told: &mut TestPage, turn: i64, text: &str) {
         text: "as it was".to_owned(),
         files: Vec::new(),
         is_changed: false,
+        is_from_field: false,
     })));
     told.act(Action::WriteEdit(text.to_owned()));
 }
@@ -57,6 +58,41 @@ fn an_edited_question_is_restored_after_a_reload() {
     assert_eq!(again.state.draft, "");
     again.act(Action::BeginEdit(None));
     assert_eq!(again.reloaded().state.edited, None, "the edit was canceled");
+}
+
+#[test]
+fn the_last_question_is_edited_from_an_empty_message_field() {
+    let edited = |page: &TestPage| page.state.edited.as_ref().map(|edited| (edited.id.0, edited.text.clone()));
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]));
+    here.act(Action::EditLast);
+    assert_eq!(edited(&here), Some((20, "Q2".to_owned())));
+    assert!(here.state.edited.as_ref().is_some_and(|edited| edited.is_from_field && !edited.is_changed));
+
+    let mut other = TestPage::open("Q1");
+    editing(&mut other, 1, "Better");
+    other.act(Action::EditLast);
+    assert_eq!(edited(&other), Some((10, "Better".to_owned())), "an open edit stays as it is");
+
+    let mut written = TestPage::open("Q1");
+    written.act(Action::Write(" ".to_owned()));
+    written.act(Action::EditLast);
+    assert_eq!(edited(&written), None, "the key moves in the text");
+
+    let mut running = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
+    running.act(Action::EditLast);
+    assert_eq!(edited(&running), None, "a turn runs");
+    running.answer(Response::Joined(Ok(true)));
+    running.send("Q2");
+    running.act(Action::EditQueued(Some("id of Q2".to_owned())));
+    let ChatEvent::MessageEnd(end) = end(1, "A") else { unreachable!() };
+    running.events(vec![ChatEvent::MessageEnd(MessageEnd { status: Stopped, ..end })]);
+    assert_eq!(running.state.phase(), Phase::Idle);
+    running.act(Action::EditLast);
+    assert_eq!(edited(&running), None, "a queued message is being edited");
+
+    let mut empty = TestPage::new(Place::NewChat, "");
+    empty.act(Action::EditLast);
+    assert_eq!(edited(&empty), None, "there is no question");
 }
 
 #[test]
@@ -105,7 +141,8 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
     assert_eq!(deleted.state.draft, "Better");
 
     let mut unchanged = TestPage::open("Q1");
-    let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), files: Vec::new(), is_changed: false };
+    let edited =
+        Edited { id: MessageId(10), text: "Q1".to_owned(), files: Vec::new(), is_changed: false, is_from_field: false };
     unchanged.act(Action::BeginEdit(Some(edited)));
     branch(&mut unchanged);
     assert_eq!((unchanged.state.draft.as_str(), unchanged.state.edited.as_ref()), ("", None));

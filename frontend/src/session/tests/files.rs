@@ -179,7 +179,13 @@ fn an_edit_keeps_the_files_that_were_not_removed() {
     let mut found = conversation(&[(1, "Q1", Complete)]);
     found.messages[0].files = vec![file(1), file(2)];
     let mut here = TestPage::opened(found);
-    let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), files: vec![file(1), file(2)], is_changed: false };
+    let edited = Edited {
+        id: MessageId(10),
+        text: "Q1".to_owned(),
+        files: vec![file(1), file(2)],
+        is_changed: false,
+        is_from_field: false,
+    };
     here.act(Action::BeginEdit(Some(edited)));
     here.act(Action::RemoveEditedFile(file(1).id));
     assert_eq!(here.reloaded().state.edited.unwrap().files, [file(2)]);

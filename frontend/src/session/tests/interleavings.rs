@@ -12,6 +12,7 @@ pub(super) enum Happening {
     Send,
     /// Starts editing a question, types in the field, or sends the edited text.
     BeginEdit(usize),
+    EditLast,
     WriteEdit,
     Edit,
     /// Removes a queued message, starts editing one, types in its field, or replaces it with the edited text.
@@ -64,6 +65,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         4 => Just(Send),
         2 => (0..9_usize).prop_map(BeginEdit),
+        1 => Just(EditLast),
         2 => Just(WriteEdit),
         2 => Just(Edit),
         1 => (0..4_usize).prop_map(Unqueue),

@@ -151,6 +151,7 @@ impl World {
             }
             Happening::SendNow => self.tell(Input::User(Action::SendNow)),
             Happening::BeginEdit(_)
+            | Happening::EditLast
             | Happening::WriteEdit
             | Happening::Edit
             | Happening::Unqueue(_)
@@ -264,8 +265,10 @@ impl World {
                     text,
                     files: Vec::new(),
                     is_changed: false,
+                    is_from_field: false,
                 }))));
             }
+            Happening::EditLast => self.tell(Input::User(Action::EditLast)),
             Happening::WriteEdit => {
                 let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
                 let typed = self.type_text();

@@ -1,5 +1,7 @@
-//! HTML forms for signing in and creating accounts. They contain no scripts. They use the page's style sheets and
-//! languages.
+//! HTML forms for signing in and creating accounts. They work without scripts; their only script shows and hides the
+//! password. They use the page's style sheets and languages.
+
+use std::sync::LazyLock;
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -10,7 +12,9 @@ use actix_web::{
     web,
 };
 use askama::Template;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use tallybook_accounts::{Accounts, AccountsError, NewSession, Password};
 use tallybook_frontend::{Language, Theme};
 use url::form_urlencoded;
@@ -26,9 +30,18 @@ use super::{
     },
     addresses::{INVITATION, SETUP, SIGN_IN, SSO_START},
     i18n::{self, Labels, Messages},
-    session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
+    session::{begin, browser_of, check_address, end, is_deactivated, sign_in as sign_in_with},
 };
 use crate::http::accounts::redirects::{go, see_other, see_other_here};
+
+/// Script of the forms. It is part of the page.
+const SCRIPT: &str = include_str!("../../../templates/account.js");
+
+/// Content security policy of the forms. It allows only that script, by its hash.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
+    format!("{WITHOUT_SCRIPTS}; script-src 'sha256-{hash}'")
+});
 
 /// A page with a form, or with a message instead of the form.
 #[derive(Template)]
@@ -41,12 +54,16 @@ struct FormPage<'a> {
     labels: Labels,
     /// Target of the form; `None` renders no form.
     action: Option<&'a str>,
+    /// Script of the form.
+    script: &'static str,
     /// Name and value of the hidden field.
     hidden: (&'a str, &'a str),
     /// Name that the user entered in the previous attempt.
     name: &'a str,
     /// `true` if the user chooses a new password.
     is_new: bool,
+    /// `true` on the sign-in form, which says what to do about a forgotten password.
+    is_sign_in: bool,
     /// `true` if users can create an account without an invitation.
     can_sign_up: bool,
     /// Label and URL of the link to the identity provider; `None` if the page offers no single sign-on.
@@ -96,7 +113,12 @@ pub(crate) async fn show_sign_in(state: State, request: HttpRequest, Query(query
     if !state.accounts.settings().required || caller_of(&request).is_some() {
         return go(&query.next);
     }
-    form(&state, &request, Form::SignIn, &query.next, "", None)
+    let error = match is_deactivated(&state, &request).await {
+        Ok(true) => Some(ApiError::AccountDeactivated),
+        Ok(false) => None,
+        Err(error) => Some(error),
+    };
+    form(&state, &request, Form::SignIn, &query.next, "", error.as_ref())
 }
 
 pub(crate) async fn sign_in(state: State, request: HttpRequest, filled: web::Form<SignInForm>) -> HttpResponse {
@@ -237,12 +259,18 @@ fn form(
         hidden: (hidden_name, hidden),
         name,
         is_new: !matches!(kind, Form::SignIn),
+        is_sign_in: matches!(kind, Form::SignIn) && !is_over,
         can_sign_up: matches!(kind, Form::SignIn) && state.accounts.is_password_sign_up_open(),
         away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| i18n::problem(language, error)),
         ..page(state, request, text)
     };
-    let mut response = answer(error.map_or(StatusCode::OK, ResponseError::status_code), &page);
+    let status = match error {
+        // The form itself is what the browser asked for.
+        None | Some(ApiError::AccountDeactivated) => StatusCode::OK,
+        Some(error) => error.status_code(),
+    };
+    let mut response = answer(status, &page);
     if let Some(ApiError::Accounts(AccountsError::TooManyAttempts { retry_after_secs })) = error {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_secs));
     }
@@ -284,9 +312,11 @@ fn page<'a>(state: &AppState, request: &HttpRequest, texts: Messages) -> FormPag
         texts,
         labels: i18n::labels(chosen.language),
         action: None,
+        script: SCRIPT,
         hidden: ("", ""),
         name: "",
         is_new: false,
+        is_sign_in: false,
         can_sign_up: false,
         away: None,
         is_signed_in: false,
@@ -295,10 +325,11 @@ fn page<'a>(state: &AppState, request: &HttpRequest, texts: Messages) -> FormPag
 }
 
 fn answer(status: StatusCode, page: &FormPage<'_>) -> HttpResponse {
+    let policy = if page.action.is_some() { POLICY.as_str() } else { WITHOUT_SCRIPTS };
     match page.render() {
         Ok(html) => HttpResponse::build(status)
             .content_type("text/html; charset=utf-8")
-            .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
+            .insert_header((header::CONTENT_SECURITY_POLICY, policy))
             .body(html),
         Err(error) => ApiError::Page(error).error_response(),
     }

@@ -21,6 +21,14 @@ pub(crate) struct Labels {
     pub(crate) password: &'static str,
     pub(crate) name_rule: &'static str,
     pub(crate) password_rule: &'static str,
+    pub(crate) show_password: &'static str,
+    pub(crate) hide_password: &'static str,
+    pub(crate) forgot: &'static str,
+    pub(crate) forgot_ask: &'static str,
+    /// Text before the command that sets a password.
+    pub(crate) forgot_command: &'static str,
+    /// Placeholder for the user's name in that command.
+    pub(crate) name_argument: &'static str,
     pub(crate) sign_up: &'static str,
     pub(crate) settings: &'static str,
 }
@@ -47,6 +55,20 @@ pub(crate) const fn labels(language: Language) -> Labels {
             "At least 12 characters and hard to guess. Several unrelated words are easy to remember.",
             "推測されにくい12文字以上の文字列。無関係な言葉をいくつかつなげると覚えやすくなります",
         ),
+        show_password: of(language, "Show password", "パスワードを表示"),
+        hide_password: of(language, "Hide password", "パスワードを隠す"),
+        forgot: of(language, "Forgot your password?", "パスワードをお忘れですか？"),
+        forgot_ask: of(
+            language,
+            "Ask an admin of this server to set a new one. Tallybook sends no email.",
+            "このサーバーの管理者に、新しいパスワードの設定を依頼してください。Tallybookからメールは送信されません。",
+        ),
+        forgot_command: of(
+            language,
+            "Admins set a password with this command on the server:",
+            "管理者は、サーバーで次のコマンドを実行してパスワードを設定します。",
+        ),
+        name_argument: of(language, "NAME", "名前"),
         sign_up: of(language, "Create an account", "アカウントを作成"),
         settings: of(language, "Back to settings", "設定に戻る"),
     }
@@ -135,6 +157,9 @@ pub(crate) fn problem(language: Language, error: &ApiError) -> String {
     let is_ours = error.status_code().is_server_error();
     let ApiError::Accounts(error) = error else {
         return match error {
+            ApiError::AccountDeactivated => {
+                "アカウントが管理者によって無効にされました。再び使うには、管理者に依頼してください。".to_owned()
+            }
             ApiError::NoTls => {
                 "このアドレスの通信は暗号化されていないため、ブラウザーはサインイン状態を保持できません。https:// のアドレスで開いてください。".to_owned()
             }

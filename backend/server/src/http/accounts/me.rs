@@ -81,12 +81,13 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
     Ok(HttpResponse::Ok().json(Shown { me, language, theme }))
 }
 
-/// Adds the user's limits, groups, rights and this month's usage to the account.
+/// Adds the user's limits, groups, rights, number of conversations and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
     let (limits, budgets) = (service.find_quotas(user).await?, service.find_budgets(user).await?);
     let rights = service.permissions_of(user).await?.rights();
     let (groups, this_month) = (service.list_groups_of(user).await?, service.list_usage_this_month(user).await?);
-    Ok(Me { limits, budgets, groups, rights, this_month, ..me })
+    let conversations = service.count_conversations(user).await?;
+    Ok(Me { limits, budgets, groups, rights, conversations, this_month, ..me })
 }
 
 /// Adds the changes that others made to the account and that the caller has not acknowledged.

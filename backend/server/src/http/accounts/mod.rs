@@ -18,6 +18,7 @@ use super::methods::Endpoint;
 
 pub(crate) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_OUT, SSO_CALLBACK, SSO_START};
 pub(crate) use forms::{admins_only, setup_required};
+pub(crate) use session::is_deactivated;
 
 /// Registers the routes under `/api`.
 pub(crate) fn api(app: &mut ServiceConfig) {

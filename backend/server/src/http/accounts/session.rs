@@ -12,7 +12,7 @@ use super::super::{
     client_address, cookie,
     error::ApiError,
     shared_responses::{List, NoAccounts, TooManyAttempts, WrongPassword},
-    state::State,
+    state::{AppState, State},
 };
 
 // Has no `Debug`, so that neither field can be logged.
@@ -70,6 +70,16 @@ pub(crate) fn check_address(state: &State, request: &HttpRequest) -> Result<(), 
         return Err(AccountsError::Off.into());
     }
     if cookie::is_refused_by_browsers(request) { Err(ApiError::NoTls) } else { Ok(()) }
+}
+
+/// Returns `true` if the request has the cookie of a session that ended because an admin deactivated the account. Other
+/// requests learn nothing about accounts.
+pub(crate) async fn is_deactivated(state: &AppState, request: &HttpRequest) -> Result<bool, ApiError> {
+    if !state.accounts.settings().required || request.headers().contains_key(header::AUTHORIZATION) {
+        return Ok(false);
+    }
+    let Some(secret) = cookie::read_session(request) else { return Ok(false) };
+    state.run_accounts(|accounts: Accounts| async move { accounts.is_deactivated_session(&secret).await }).await
 }
 
 /// Returns the client address, the user agent, and the known-browser token of a request.

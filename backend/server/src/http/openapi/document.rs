@@ -46,6 +46,7 @@ use crate::http::{
     ),
     paths(
         conversations::create, conversations::list, conversations::find, conversations::update, conversations::delete,
+        conversations::delete_all,
         export::download, feed::subscribe,
         files::create, files::find, files::content, files::text, files::delete,
         messages::create, messages::regenerate, messages::select, messages::playback, messages::subscribe,

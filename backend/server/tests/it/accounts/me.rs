@@ -94,7 +94,10 @@ on_every_engine! {
         assert!(texts[0].starts_with("You are a helpful assistant.") && texts.len() == 2, "{texts:?}");
         assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
         let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
-        unchanged["this_month"] = me["this_month"].clone();
+        // A conversation was created meanwhile.
+        for changing in ["this_month", "conversations"] {
+            unchanged[changing] = me[changing].clone();
+        }
         assert_eq!(unchanged, me, "absent fields do not change");
         for wrong in ["あ".repeat(4001), "a\0b".to_owned()] {
             assert_eq!(kind_of(update(json!({"instructions": wrong})).await).await, "/problems/invalid-input");

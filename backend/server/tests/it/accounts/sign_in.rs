@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use sqlx::AssertSqlSafe;
 use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::{
     bad_input::assert_problem,
-    support::{Engine, execute, on_every_engine, rows},
+    support::{Engine, eventually, execute, on_every_engine, rows},
 };
 
 /// Encodes fields like a form.
@@ -171,9 +174,27 @@ on_every_engine! {
         };
         let page = team.get(&no_credentials, "/sign-in?next=%2Fc%2F%22%3E%3Cb%3E").await;
         let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
-        assert!(policy.contains("default-src 'none'") && !policy.contains("script-src"), "{policy}");
         let html = page.text().await.unwrap();
-        assert!(html.contains("name=\"password\"") && !html.contains("<script") && !html.contains("\"><b>"), "{html}");
+        assert!(html.contains("name=\"password\"") && !html.contains("\"><b>"), "{html}");
+        // The policy allows only the script that shows the password.
+        let (before, script) = html.split_once("<script>").unwrap();
+        let (script, after) = script.split_once("</script>").unwrap();
+        assert!(script.contains("show-password") && !before.contains("<script") && !after.contains("<script"), "{html}");
+        let hash = BASE64_STANDARD.encode(Sha256::digest(script));
+        assert!(policy.contains("default-src 'none'"), "{policy}");
+        assert!(policy.ends_with(&format!("; script-src 'sha256-{hash}'")), "{policy}");
+        // Without scripts, the toggle stays hidden.
+        let toggle = html.split("<button").find(|part| part.contains("id=\"show-password\"")).unwrap();
+        assert!(toggle.split('>').next().unwrap().ends_with(" hidden"), "{toggle}");
+        let field = html.split("<input").find(|part| part.contains("id=\"password\"")).unwrap();
+        for attribute in ["type=\"password\"", "autocomplete=\"current-password\"", "spellcheck=\"false\""] {
+            assert!(field.contains(attribute), "{attribute}: {field}");
+        }
+        assert!(html.contains("Forgot your password?") && html.contains("<code>tallybook admin password NAME</code>"), "{html}");
+        let linked = team.get(&no_credentials, "/invitation?token=x").await;
+        let policy = linked.headers()["content-security-policy"].to_str().unwrap().to_owned();
+        let html = linked.text().await.unwrap();
+        assert!(!policy.contains("script-src") && !html.contains("<script") && !html.contains("Forgot"), "no form: {html}");
 
         let wrong = send("/sign-in", &[("name", "<i>root"), ("password", "not the password")], &no_credentials).await;
         assert_eq!((wrong.status(), cookie_of(&wrong)), (StatusCode::UNAUTHORIZED, None));
@@ -193,6 +214,72 @@ on_every_engine! {
         let out = send("/sign-out", &[], &who).await;
         assert_eq!((out.status(), &out.headers()["location"]), (StatusCode::SEE_OTHER, &"/sign-in".parse().unwrap()));
         assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+    }
+
+    /// The browser of a deactivated user learns the reason from its session, and no other client does.
+    async fn a_deactivated_user_learns_why_the_session_ended(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        let (left, out) = (team.sign_in("ann").await, team.sign_in("ann").await);
+        let program = team.program(&ann).await;
+        team.json(&out, Method::DELETE, "/api/session", Value::Null, 204).await;
+        let path = format!("/api/users/{id}");
+        let form_of = async |who: &Who| {
+            let form = team.get(who, "/sign-in").await;
+            assert_eq!(form.status(), StatusCode::OK);
+            form.text().await.unwrap()
+        };
+        const REASON: &str = "An admin deactivated your account.";
+        team.json(&admin, Method::PATCH, &path, json!({"active": false}), 200).await;
+
+        for who in [&ann, &left] {
+            let refused = team.get(who, "/api/conversations").await;
+            assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+            assert_eq!(kind_of(refused).await, "/problems/account-deactivated");
+            let page = team.get(who, "/c/x").await;
+            assert_eq!((page.status(), &page.headers()["location"]), (StatusCode::SEE_OTHER, &"/sign-in?next=%2Fc%2Fx".parse().unwrap()));
+            let html = form_of(who).await;
+            assert!(html.contains(REASON) && html.contains("name=\"password\""), "{html}");
+        }
+        let guess = Who { cookie: Some(format!("tallybook_session={}", "a".repeat(64))), key: None };
+        for who in [&Who::default(), &guess, &out, &program] {
+            assert!(!form_of(who).await.contains(REASON), "{who:?}");
+            let refused = team.get(who, "/api/conversations").await;
+            assert_eq!(kind_of(refused).await, "/problems/not-signed-in", "{who:?}");
+        }
+        // The sessions' rows no longer describe the browsers.
+        let kept = "SELECT user_agent, address FROM sessions WHERE user_id <> 1";
+        assert_eq!(rows!(team.app, (String, String), kept), vec![(String::new(), String::new()); 2]);
+
+        // The account is active again, but its sessions are not.
+        team.json(&admin, Method::PATCH, &path, json!({"active": true}), 200).await;
+        assert!(!form_of(&ann).await.contains(REASON));
+        let refused = team.get(&ann, "/api/conversations").await;
+        assert_eq!(kind_of(refused).await, "/problems/not-signed-in");
+        let ann = team.sign_in("ann").await;
+        assert_eq!(team.get(&ann, "/api/conversations").await.status(), StatusCode::OK);
+    }
+
+    /// At its start, a server deletes sessions of deactivated users that ended two weeks ago, and no newer ones.
+    async fn ended_sessions_of_deactivated_users_are_deleted_later(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (_, id) = team.person(&admin, "ann").await;
+        let ann = team.sign_in("ann").await;
+        team.json(&admin, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
+        let first = "(SELECT id FROM (SELECT MIN(id) AS id FROM sessions WHERE user_id <> 1) older)";
+        let past = format!("UPDATE sessions SET expires_at = '2020-01-01 00:00:00' WHERE id = {first}");
+        execute!(team.app, AssertSqlSafe(past.as_str()));
+        if engine.is_sqlite() {
+            team.app.shut_down().await;
+        }
+        let later = Team::join(&engine, &model, required()).await;
+        let count = "SELECT COUNT(*) FROM sessions WHERE user_id <> 1";
+        eventually("the older session is deleted", async || rows!(later.app, (i64,), count) == [(1,)]).await;
+        let refused = later.get(&ann, "/api/conversations").await;
+        assert_eq!(kind_of(refused).await, "/problems/account-deactivated", "the newer one is still there");
     }
 
     /// Requests that other sites make a browser send have no effect, even with the session cookie.

@@ -76,6 +76,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend([
         row(get.clone(), "/api/conversations", OWN),
         row(post.clone(), "/api/conversations", [401, 201, 201, 201, 401, 201]).json(json!({})),
+        row(delete.clone(), "/api/conversations", PERSONAL),
         row(get.clone(), "/api/conversations/{uuid}", SOMEBODYS),
         row(patch.clone(), "/api/conversations/{uuid}", SOMEBODYS).json(json!({"title": "New"})),
         row(get.clone(), "/api/conversations/{uuid}/export", SOMEBODYS).query("?format=json"),
