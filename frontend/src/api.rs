@@ -14,8 +14,8 @@ mod turns;
 pub(crate) use self::{
     conversations::{
         Listed, choose_model, conversation_url, create_conversation, delete_conversation, export_url,
-        find_conversation, find_usage, list_conversations, list_shares, revoke_share, search, select_message, share,
-        update_conversation,
+        find_conversation, find_usage, fork, list_conversations, list_shares, revoke_share, search, select_message,
+        share, update_conversation,
     },
     entries::list_models,
     error::ApiError,

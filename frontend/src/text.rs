@@ -212,6 +212,7 @@ texts! {
     copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
+    fork: "Continue in a new chat", "ここから新しいチャットで続ける";
     explain: "Explain this answer", "回答の経緯を説明";
     explaining: "Writing the explanation…", "説明を作成しています…";
     nothing_to_explain: "No tools were used for this answer.", "この回答ではツールは使われていません。";

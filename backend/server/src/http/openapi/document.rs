@@ -45,7 +45,8 @@ use crate::http::{
         (name = "Server", description = "Probes for orchestrators, and metrics."),
     ),
     paths(
-        conversations::create, conversations::list, conversations::find, conversations::update, conversations::delete,
+        conversations::create, conversations::fork, conversations::list, conversations::find, conversations::update,
+        conversations::delete,
         export::download, feed::subscribe,
         files::create, files::find, files::content, files::text, files::delete,
         messages::create, messages::regenerate, messages::select, messages::playback, messages::subscribe,
