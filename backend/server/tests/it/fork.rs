@@ -1,8 +1,6 @@
 //! Continuing in a new conversation: its messages, calls and files, what the model receives, and that nothing counts
 //! twice. `accounts::shared_copies` tests copies of shared conversations.
 
-use std::time::Duration;
-
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
