@@ -123,7 +123,9 @@ on_every_engine! {
         let hits = app.get_json("/api/search?query=add").await;
         let of = |uuid: &str| {
             let hits = hits["items"].as_array().unwrap().iter().filter(|hit| hit["conversation_uuid"] == json!(uuid));
-            hits.map(|hit| (hit["tool_name"].clone(), hit["snippet"].clone())).collect::<Vec<_>>()
+            let mut found: Vec<_> = hits.map(|hit| format!("{} {}", hit["tool_name"], hit["snippet"])).collect();
+            found.sort_unstable();
+            found
         };
         assert_eq!((of(&copy).len(), of(&copy)), (2, of(&conversation)), "the text and the call");
         let in_fork = app.get_json(&format!("/api/conversations/{copy}/search?query=%22b%22")).await;

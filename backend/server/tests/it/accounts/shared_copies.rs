@@ -2,6 +2,7 @@
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::{
@@ -199,13 +200,14 @@ on_every_engine! {
     /// Without accounts, every reader is the local owner, who already has the files.
     async fn the_local_owner_continues_without_an_account(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let team = Team::of(TestApp::spawn(&engine, &model).await);
-        let nobody = Who::default();
-        let uuid = ask_with_image(&team, &model, &nobody).await;
-        let (_, path) = share(&team, &nobody, &uuid, json!({"tool_calls": true, "files": true})).await;
-        assert!(page(&team, &nobody, &path).await.contains(&format!("action=\"{path}/continue\"")));
-        let copy = continued(&team, &nobody, &path).await;
-        let original = team.json(&nobody, Method::GET, &format!("/api/conversations/{uuid}"), Value::Null, 200).await;
+        let sharing = AccountsSettings { sharing: true, ..AccountsSettings::default() };
+        let team = Team::of(TestApp::builder(&engine).with_mock(&model).with_accounts(sharing).spawn().await);
+        let owner = Who::default();
+        let uuid = ask_with_image(&team, &model, &owner).await;
+        let (_, path) = share(&team, &owner, &uuid, json!({"tool_calls": true, "files": true})).await;
+        assert!(page(&team, &owner, &path).await.contains(&format!("action=\"{path}/continue\"")));
+        let copy = continued(&team, &owner, &path).await;
+        let original = team.json(&owner, Method::GET, &format!("/api/conversations/{uuid}"), Value::Null, 200).await;
         assert_eq!(copy["messages"][0]["files"][0]["id"], original["messages"][0]["files"][0]["id"]);
         assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM files"), [(1,)]);
     }
