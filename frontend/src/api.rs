@@ -14,7 +14,7 @@ mod turns;
 pub(crate) use self::{
     conversations::{
         Listed, choose_model, conversation_url, create_conversation, delete_all_conversations, delete_conversation,
-        export_url, find_conversation, find_usage, list_conversations, list_shares, revoke_share, search,
+        export_url, find_conversation, find_usage, fork, list_conversations, list_shares, revoke_share, search,
         select_message, share, update_conversation,
     },
     entries::list_models,

@@ -60,7 +60,7 @@ pub use language::Language;
 #[cfg(feature = "ssr")]
 pub use pages::{
     played::{PlayedAnswer, played_answer},
-    shared::shared_page,
+    shared::{SharedPageReader, shared_page},
 };
 pub use preferences::{
     CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, LAST_MODEL_COOKIE, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE,

@@ -215,6 +215,7 @@ texts! {
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
     copy_question: "Copy this message", "メッセージをコピー";
+    fork: "Continue in a new chat", "ここから新しいチャットで続ける";
     explain: "Explain this answer", "回答の経緯を説明";
     explaining: "Writing the explanation…", "説明を作成しています…";
     nothing_to_explain: "No tools were used for this answer.", "この回答ではツールは使われていません。";

@@ -64,7 +64,7 @@ pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
     ContextTruncation, Conversation, ConversationSummary, DeletedConversations, Earlier, Message, MessagePart,
-    ModelInfo, NewConversation, NewMessage, Page, Problem, ProblemBudget, ReasoningSummary, RetryOptions,
+    ModelInfo, NewConversation, NewFork, NewMessage, Page, Problem, ProblemBudget, ReasoningSummary, RetryOptions,
     UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};

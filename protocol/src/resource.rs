@@ -33,6 +33,14 @@ pub struct NewConversation {
     pub disabled_tools: Vec<String>,
 }
 
+/// Body of `POST /api/conversations/{uuid}/fork`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewFork {
+    /// Row id of the complete answer with which the new conversation ends.
+    pub message_id: MessageId,
+}
+
 /// Body of `PATCH /api/conversations/{uuid}`: the fields to change, at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -118,6 +118,11 @@ pub enum ServiceError {
     /// The conversation is too long for one page.
     #[error("This conversation is too long to be shared as one page. Export it instead.")]
     TooLargeToShare,
+    /// The messages are too many or too large to be copied to a new conversation.
+    #[error(
+        "There are too many messages here to copy into a new chat. Choose an earlier message, or start a new chat."
+    )]
+    TooLargeToCopy,
     /// The input is not valid.
     #[error("{0}")]
     Invalid(String),

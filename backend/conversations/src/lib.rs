@@ -5,7 +5,7 @@
 //!   tools.
 //! - `attachments` checks the files of a message. `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
-//! - `export` writes conversations to files, and `share` publishes them with a link.
+//! - `export` writes conversations to files, `share` publishes them with a link, and `fork` copies them to new ones.
 //! - `feedback` stores the users' ratings of answers.
 //! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports token usage.
 //! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
@@ -24,6 +24,7 @@ mod error;
 mod export;
 mod feedback;
 mod feeds;
+mod fork;
 mod input;
 pub mod journal;
 mod lifecycle;

@@ -121,6 +121,12 @@ pub(crate) const MAX_SHARES: i64 = 200;
 /// one statement.
 pub(crate) const MAX_SHARED_BYTES: usize = 8 * 1024 * 1024;
 
+/// Maximum number of messages that are copied to a new conversation, in one transaction.
+pub(crate) const MAX_COPIED_MESSAGES: usize = 2000;
+
+/// Maximum size of these messages with their calls, in bytes.
+pub(crate) const MAX_COPIED_BYTES: i64 = 64 * 1024 * 1024;
+
 /// Maximum number of conversations that a user can pin.
 pub const MAX_PINNED: u32 = 100;
 

@@ -10,7 +10,7 @@ use crate::{
     ServiceError,
     limits::{MAX_SHARED_BYTES, MAX_SHARES},
     service::ConversationService,
-    store::shares::{self, NewShareRow},
+    store::shares::{self, NewShareRow, SharedRow},
 };
 
 impl ConversationService {
@@ -83,14 +83,7 @@ impl ConversationService {
     /// Returns the copy that a link shows; `None` if the link does not exist or was revoked.
     pub async fn find_shared(&self, token: Uuid) -> Result<Option<SharedConversation>, ServiceError> {
         let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
-        let mut messages: Vec<Message> = serde_json::from_str(&row.messages)?;
-        if !row.has_tool_calls {
-            // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed
-            // one.
-            for message in &mut messages {
-                message.mode = AnswerMode::React;
-            }
-        }
+        let messages = shared_messages(&row)?;
         Ok(Some(SharedConversation { path: path(token), title: row.title, messages, shared_at: row.created_at }))
     }
 
@@ -121,6 +114,18 @@ impl ConversationService {
         note_audit(&mut tx, Some(user), user, AuditAction::ShareRevoked, &conversation).await?;
         Ok(tx.commit().await?)
     }
+}
+
+/// Returns the messages that a link shows.
+pub(crate) fn shared_messages(row: &SharedRow) -> serde_json::Result<Vec<Message>> {
+    let mut messages: Vec<Message> = serde_json::from_str(&row.messages)?;
+    if !row.has_tool_calls {
+        // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed one.
+        for message in &mut messages {
+            message.mode = AnswerMode::React;
+        }
+    }
+    Ok(messages)
 }
 
 fn path(token: Uuid) -> String {

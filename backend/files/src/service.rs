@@ -256,6 +256,39 @@ impl Files {
         texts::find(&self.db, sha256, page).await
     }
 
+    /// Copies a file of `owner` to the files of `user`, and returns the copy. If `user` has a file with this content and
+    /// name already, returns that file. Fails with `QuotaReached` if `user` has no room for the file.
+    pub async fn copy(&self, owner: UserId, id: Uuid, user: UserId) -> Result<FileRow, FilesError> {
+        let file = self.row(owner, id).await?;
+        if let Some(known) = files::find_same(&self.db, user, &file.sha256, &file.name).await?
+            && files::touch(&self.db, known.id).await?
+        {
+            return Ok(known);
+        }
+        let new = NewFile {
+            uuid: Uuid::now_v7(),
+            user,
+            sha256: file.sha256,
+            name: file.name,
+            kind: file.kind,
+            media_type: file.media_type,
+            bytes: file.bytes,
+            size: file.width.zip(file.height),
+            pages: file.pages,
+            text_bytes: file.text_bytes,
+            model: file
+                .model_sha256
+                .zip(file.model_width.zip(file.model_height))
+                .map(|(sha256, (width, height))| (sha256, width, height)),
+            thumb_sha256: file.thumb_sha256,
+        };
+        // The text of the pages belongs to the content, so it is stored already.
+        if with_retries(|| Box::pin(self.create(&new, &[]))).await? {
+            return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound);
+        }
+        Err(FilesError::NotFound)
+    }
+
     /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.
     pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
         let file = self.row(user, id).await?;

@@ -13,7 +13,7 @@ use super::{
     store::{
         access_log::Action,
         details::{
-            self, CallDetailsRow, CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow, VoteRow,
+            self, CallDetailsRow, CallOfTurnRow, CopiedCallRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow, VoteRow,
             WholeConversationRow, WholeMessageRow,
         },
         plans::{self, PlanStepRow},
@@ -60,6 +60,8 @@ pub struct ConversationPage {
     pub messages: Vec<WholeMessageRow>,
     /// The tool calls of the messages.
     pub calls: Vec<CallOfTurnRow>,
+    /// The copied calls of the messages, which ran in other conversations.
+    pub copied_calls: Vec<CopiedCallRow>,
     /// The model calls for the messages.
     pub model_calls: Vec<ModelCallOfTurnRow>,
     /// The reasoning for the messages.
@@ -119,11 +121,12 @@ impl ToolHistory {
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
         let calls = details::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
+        let copied_calls = details::list_copied_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let thoughts = details::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
         let model_calls = details::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
-        Ok(ConversationPage { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion })
+        Ok(ConversationPage { row, messages, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion })
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {

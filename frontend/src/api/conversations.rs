@@ -1,8 +1,8 @@
 //! Requests for conversations: lists, search, changes, export, usage, and share links.
 
 use tallybook_protocol::{
-    Conversation, ConversationSummary, DeletedConversations, MessageId, NewConversation, NewShare, Page, PurposeUsage,
-    SearchPage, Share, ShareId, UpdateConversation, UsageByPurpose, Window,
+    Conversation, ConversationSummary, DeletedConversations, MessageId, NewConversation, NewFork, NewShare, Page,
+    PurposeUsage, SearchPage, Share, ShareId, UpdateConversation, UsageByPurpose, Window,
 };
 use uuid::Uuid;
 
@@ -53,6 +53,11 @@ pub(crate) async fn create_conversation(
 ) -> Result<ConversationSummary, ApiError> {
     let new = NewConversation { model, disabled_tools, ..NewConversation::default() };
     call("POST", "/api/conversations", Some(&new)).await
+}
+
+/// `POST /api/conversations/{uuid}/fork`
+pub(crate) async fn fork(uuid: Uuid, message_id: MessageId) -> Result<ConversationSummary, ApiError> {
+    call("POST", &format!("{}/fork", conversation_url(uuid)), Some(&NewFork { message_id })).await
 }
 
 /// A list of conversations.

@@ -20,6 +20,7 @@ mod feedback;
 pub(crate) mod file_names;
 pub(crate) mod file_viewer;
 pub(crate) mod find_bar;
+mod fork;
 pub(crate) mod header;
 pub(crate) mod help;
 pub(crate) mod icon;

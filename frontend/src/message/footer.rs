@@ -25,6 +25,7 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
     // After a failure there is one thing to do.
     let has_failed = entry.status == MessageStatus::Failed && live.recovery.is_some();
     let has_calls = entry.calls().next().is_some();
+    let is_complete = entry.status == MessageStatus::Complete;
     let author = entry.author.as_ref().map(|(provider, model)| {
         if live.has_models {
             slot(view, Slot::Author)
@@ -55,6 +56,7 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
             .with_child_if_any(can_be_rated(entry).then(|| rate(view, Rating::Down)))
             .with_child_if_any((!has_failed).then(|| when_idle("regenerate", Icon::Again, text.regenerate())))
             .with_child_if_any(has_calls.then(|| when_idle("explain", Icon::Speech, text.explain())))
+            .with_child_if_any(is_complete.then(|| button("fork", Icon::Plus, text.fork())))
             .with_child(when_idle("play-again", Icon::Play, text.replay()))
     } else {
         footer

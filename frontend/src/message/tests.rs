@@ -141,7 +141,7 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
         assert!(question.contains(&format!("data-action=\"{action}\"")), "{action} in {question}");
     }
     assert!(question.contains("1/2"), "{question}");
-    for action in ["copy-answer", "copy-link", "regenerate", "explain", "play-again", "usage", "toggle-item"] {
+    for action in ["copy-answer", "copy-link", "regenerate", "explain", "fork", "play-again", "usage", "toggle-item"] {
         assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
     }
     assert!(!answer.contains("older-version"), "there is one version: {answer}");

@@ -1,4 +1,5 @@
 //! The page of a public link: a conversation without scripts. The server sends no WASM, no JSON and no cookies with it.
+//! A signed-in reader can continue the conversation as their own, with a form.
 
 use leptos::{prelude::*, reactive::owner::Owner, tachys::html::InertElement};
 use tallybook_nodes::bounded;
@@ -14,11 +15,21 @@ use crate::{
     transcript::Entry,
 };
 
+/// The reader of a public link, who can continue the conversation in their own chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedPageReader {
+    /// The reader is signed in, or the server has no accounts.
+    SignedIn,
+    /// The reader must sign in first.
+    SignedOut,
+}
+
 /// Renders the document of a public link. If `found` is `None`, it says that nothing is shared here; if it is an error,
 /// it says why the conversation cannot be shown. `folder` is the address of the folder with the page's style.
 pub fn shared_page(
     folder: &str,
     preferences: Preferences,
+    reader: SharedPageReader,
     found: Result<Option<SharedConversation>, String>,
 ) -> String {
     let Preferences { language, theme, call_previews, .. } = preferences;
@@ -30,7 +41,7 @@ pub fn shared_page(
     Owner::new().with(|| {
         provide_context(language);
         let content = match found {
-            Ok(Some(shared)) => view! { <SharedPage shared /> }.into_any(),
+            Ok(Some(shared)) => view! { <SharedPage shared reader /> }.into_any(),
             Ok(None) => view! { <main class="alone"><NothingHere message=language.not_shared() /></main> }.into_any(),
             Err(message) => view! { <main class="alone"><p role="alert">{message}</p></main> }.into_any(),
         };
@@ -53,7 +64,7 @@ pub fn shared_page(
 }
 
 #[component]
-fn SharedPage(shared: SharedConversation) -> impl IntoView {
+fn SharedPage(shared: SharedConversation, reader: SharedPageReader) -> impl IntoView {
     let text = use_language();
     let SharedConversation { path, title, messages, shared_at } = shared;
     let files = format!("{path}/files");
@@ -74,9 +85,30 @@ fn SharedPage(shared: SharedConversation) -> impl IntoView {
                     " "
                     <a href="?format=text">{text.shared_as_text()}</a>
                 </p>
+                {continuation(&path, reader, text)}
             </header>
             <div class="shared-messages">{InertElement::new(html)}{rest}</div>
         </main>
+    }
+}
+
+/// Renders the form that copies the conversation to the reader's own, or the link to sign in and come back.
+fn continuation(path: &str, reader: SharedPageReader, text: Language) -> AnyView {
+    match reader {
+        SharedPageReader::SignedIn => view! {
+            <form method="post" action=format!("{path}/continue")>
+                <button type="submit" class="button" data-testid="continue-shared">{text.continue_shared()}</button>
+            </form>
+        }
+        .into_any(),
+        SharedPageReader::SignedOut => view! {
+            <p>
+                <a class="button" href=format!("/sign-in?next={path}") data-testid="sign-in-to-continue">
+                    {text.sign_in_to_continue()}
+                </a>
+            </p>
+        }
+        .into_any(),
     }
 }
 

@@ -153,6 +153,11 @@ impl Session {
         self.feed(Input::Rated(id, feedback, error));
     }
 
+    /// Shows the error of a request that changes nothing in the conversation.
+    pub(crate) fn show_failure(self, error: ApiError) {
+        self.feed(Input::Failed(error));
+    }
+
     /// Retries the connection now instead of waiting for the next attempt.
     pub(crate) fn retry(self) {
         self.act(Action::Retry);

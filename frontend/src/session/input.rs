@@ -30,6 +30,8 @@ pub(crate) enum Input {
     Call(ToolCallId, Box<Result<ToolCall, ApiError>>),
     /// The user's feedback on an answer changed. If it could not be stored, contains the feedback before and the error.
     Rated(MessageId, Option<Feedback>, Option<ApiError>),
+    /// A request that changes nothing in the conversation failed.
+    Failed(ApiError),
     /// The feed reported an event, or may have missed some.
     News(News),
     /// The conversation is about to be deleted from this page (`true`), or the deletion was undone.

@@ -38,6 +38,10 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
             state.notice = error.map(|error| error.message(state.text));
             out.push(Effect::Draw);
         }
+        Input::Failed(error) => {
+            state.notice = Some(error.message(state.text));
+            out.push(Effect::Draw);
+        }
         Input::News(news) => state.on_news(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
         Input::Adopted(draft, files) => state.adopt(&draft, &files),

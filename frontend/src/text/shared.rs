@@ -9,6 +9,8 @@ texts! {
     question: "Question", "質問";
     shared_cut_off: "The answer was cut off here.", "回答はここで途切れています。";
     shared_as_text: "Plain text", "テキスト形式";
+    continue_shared: "Continue in your own chat", "自分のチャットで続ける";
+    sign_in_to_continue: "Sign in to continue in your own chat", "サインインして自分のチャットで続ける";
     shared_beginning: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     not_shared:
         "This link does not work. It may have been revoked, or the conversation may have been deleted.",

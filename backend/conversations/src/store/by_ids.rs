@@ -21,6 +21,28 @@ where
     Ok(rows)
 }
 
+/// Returns the rows of a union of two queries, each of which has the same list of `ids`. `selects` are the texts before
+/// the lists.
+pub(crate) async fn by_ids_of_two<I, T>(
+    db: &Database,
+    selects: (Select, &'static str),
+    ids: &[I],
+    order: &'static str,
+) -> sqlx::Result<Vec<T>>
+where
+    I: Copy + Sync + for<'v> Argument<'v>,
+    T: Row,
+{
+    let mut rows = Vec::new();
+    for ids in ids.chunks(MAX_IDS_PER_QUERY) {
+        let mut query = db.reader().query(selects.0);
+        query.push_list(ids.iter().copied()).push(selects.1);
+        query.push_list(ids.iter().copied()).push(order);
+        rows.append(&mut query.fetch_all().await?);
+    }
+    Ok(rows)
+}
+
 /// Runs `delete` on the rows with the given primary keys, so that it locks no other rows. `delete` must end with the
 /// opening parenthesis of the list of keys. `keys` must not be empty.
 pub(crate) async fn delete_of(db: &Database, delete: &'static str, keys: &[i64]) -> sqlx::Result<()> {

@@ -1,4 +1,4 @@
-//! SQL of `message_files`: the files of user messages.
+//! SQL of `message_files`: the files of user messages, and of the copied calls of answers.
 
 use std::collections::HashMap;
 

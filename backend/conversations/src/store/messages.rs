@@ -13,9 +13,10 @@ use crate::store::{
 macro_rules! message_columns {
     () => {
         "id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
-         created_at, completed_at, (SELECT k.provider FROM model_calls k \
-         WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
-         LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
+         created_at, completed_at, COALESCE((SELECT k.provider FROM model_calls k \
+         WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC LIMIT 1), \
+         (SELECT k.provider FROM copied_model_calls k WHERE k.message_id = m.id AND k.provider <> '' \
+         ORDER BY k.step DESC LIMIT 1)) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
          WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
          LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
          WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
@@ -60,11 +61,17 @@ pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result
              FROM model_calls k WHERE k.message_id = m.id \
              AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
              65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) FROM tool_calls t \
-             WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
+             WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
+             FROM copied_model_calls k WHERE k.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN \
+             OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
+             FROM copied_tool_calls t WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
              ELSE f.text_bytes END) FROM message_files x JOIN files f ON f.id = x.file_id \
              WHERE x.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
+             WHERE t.message_id = m.id) + (SELECT COUNT(*) FROM copied_tool_calls t \
              WHERE t.message_id = m.id) AS calls, EXISTS (SELECT 1 FROM tool_calls t \
-             JOIN tool_call_files x ON x.tool_call_id = t.id WHERE t.message_id = m.id) AS has_call_files \
+             JOIN tool_call_files x ON x.tool_call_id = t.id WHERE t.message_id = m.id \
+             UNION ALL SELECT 1 FROM message_files x WHERE x.message_id = m.id \
+             AND x.copied_call_id IS NOT NULL) AS has_call_files \
              FROM messages m WHERE m.id IN ("
         ),
         ids,

@@ -1,5 +1,5 @@
 //! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, feedback, share links,
-//! summaries and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no
+//! copies, summaries and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no
 //! `FOR UPDATE`. Work is claimed by a conditional UPDATE that changes exactly one row.
 //!
 //! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its
@@ -11,6 +11,7 @@ pub(crate) mod budgets;
 mod by_ids;
 mod columns;
 pub(crate) mod conversations;
+pub(crate) mod copies;
 pub(crate) mod decisions;
 pub(crate) mod erasure;
 pub(crate) mod feedback;

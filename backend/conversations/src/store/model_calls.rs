@@ -5,7 +5,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Usage};
 
 use crate::store::{
-    by_ids::by_ids,
+    by_ids::by_ids_of_two,
     columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated},
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
@@ -60,13 +60,17 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: Messag
         .map(|_| ())
 }
 
-/// Lists the steps of the turns `message_ids`, which must be sorted.
+/// Lists the steps of the turns `message_ids`, which must be sorted. Includes the steps of copied answers.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    by_ids(
+    by_ids_of_two(
         db,
-        select!(
-            "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
-             error, blocks FROM model_calls WHERE purpose = 'answer' AND message_id IN ("
+        (
+            select!(
+                "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, blocks \
+                 FROM model_calls WHERE purpose = 'answer' AND message_id IN ("
+            ),
+            ") UNION ALL SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, \
+             blocks FROM copied_model_calls WHERE message_id IN (",
         ),
         message_ids,
         ") ORDER BY message_id, step",

@@ -16,7 +16,7 @@ const COUNT: &str = "SELECT COUNT(*) AS kept, \
 /// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a
 /// statement that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small
 /// because their rows can be large; events are many. Foreign keys delete the rows of all other tables.
-const PARTS: [(Select, &str, u32); 5] = [
+const PARTS: [(Select, &str, u32); 7] = [
     (
         select!(
             "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id \
@@ -37,6 +37,22 @@ const PARTS: [(Select, &str, u32); 5] = [
             "SELECT k.id FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
         ),
         "DELETE FROM model_calls WHERE id IN (",
+        50,
+    ),
+    (
+        select!(
+            "SELECT t.id FROM messages m JOIN copied_tool_calls t ON t.message_id = m.id \
+             WHERE m.conversation_id = ? LIMIT ?"
+        ),
+        "DELETE FROM copied_tool_calls WHERE id IN (",
+        50,
+    ),
+    (
+        select!(
+            "SELECT k.id FROM messages m JOIN copied_model_calls k ON k.message_id = m.id \
+             WHERE m.conversation_id = ? LIMIT ?"
+        ),
+        "DELETE FROM copied_model_calls WHERE id IN (",
         50,
     ),
     (

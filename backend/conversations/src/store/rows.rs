@@ -129,7 +129,7 @@ pub(crate) struct StoredSummary {
     pub created_at: DateTime<Utc>,
 }
 
-/// A row of `tool_calls`. Its texts are truncated to what the query asked for.
+/// A row of `tool_calls` or `copied_tool_calls`. Its texts are truncated to what the query asked for.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ToolCallRow {
     pub id: ToolCallId,
@@ -167,6 +167,16 @@ pub(crate) struct ToolCallRow {
     /// Images that the tool returned.
     #[sqlx(skip)]
     pub files: Vec<MessageFile>,
+}
+
+/// Returns `true` if this is the ID of a copied call: the negated ID of a row of `copied_tool_calls`.
+pub(crate) fn is_copied(id: ToolCallId) -> bool {
+    id.0 < 0
+}
+
+/// Returns the row ID of a copied call.
+pub(crate) fn row_of_copy(id: ToolCallId) -> i64 {
+    id.0.saturating_neg()
 }
 
 /// The beginnings of a call's texts.

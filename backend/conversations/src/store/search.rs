@@ -6,7 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Handle, LONG_STATEMENT_TIMEOUT, Pattern, Query, select};
 use tallybook_protocol::{MessageId, Role, ToolCallId};
 
-use crate::store::rows::ConversationId;
+use crate::store::rows::{ConversationId, is_copied, row_of_copy};
 
 const OF_MESSAGES: [&str; 2] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
@@ -16,19 +16,41 @@ const OF_MESSAGES: [&str; 2] = [
      FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE ",
 ];
 
-const OF_CALLS: [&str; 4] = [
-    "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     m.created_at AS cursor_time, m.id AS cursor_message, t.id AS cursor_call, m.role AS author, t.tool_name, \
-     t.started_at, NULL AS content_at, ",
-    " AS input_at, ",
-    " AS output_at, ",
-    " AS error_at FROM messages m JOIN tool_calls t ON t.message_id = m.id \
-     JOIN conversations c ON c.id = m.conversation_id WHERE ",
-];
+/// The parts of the query of the calls in `$table`, between the positions of the words. `$id` is the ID of a call.
+macro_rules! of_calls {
+    ($table:literal, $id:literal) => {
+        [
+            concat!(
+                "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, m.created_at AS cursor_time, \
+                 m.id AS cursor_message, ",
+                $id,
+                " AS cursor_call, m.role AS author, t.tool_name, t.started_at, NULL AS content_at, "
+            ),
+            " AS input_at, ",
+            " AS output_at, ",
+            concat!(
+                " AS error_at FROM messages m JOIN ",
+                $table,
+                " t ON t.message_id = m.id JOIN conversations c ON c.id = m.conversation_id WHERE "
+            ),
+        ]
+    };
+}
+
+const OF_CALLS: [&str; 4] = of_calls!("tool_calls", "t.id");
+
+/// The ID of a copied call is the negated ID of its row.
+const OF_COPIED_CALLS: [&str; 4] = of_calls!("copied_tool_calls", "-t.id");
 
 /// A conversation's user, written so that no index applies. A batch has few messages, and a user can have many
 /// conversations. An engine that started with the conversations would read all of them for each batch.
 const OF_ANY_USER: &str = "c.user_id + 0";
+
+/// Order of calls: oldest first, and newest first.
+const CALL_ORDER: [&str; 2] = ["m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC"];
+
+/// Order of copied calls by their negative IDs: oldest first, and newest first.
+const COPIED_CALL_ORDER: [&str; 2] = ["m.created_at, m.id, t.id DESC", "m.created_at DESC, m.id DESC, t.id"];
 
 /// Condition that a conversation is not deleted, hidden from indexes for the same reason.
 const NOT_DELETED: &str = "(c.deleted_at IS NULL) = 1";
@@ -129,7 +151,9 @@ pub(crate) async fn find_batch_end(
     let mut query = db.reader().query(select!(
         "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
          + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
-         FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE "
+         FROM tool_calls t WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
+         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
+         FROM copied_tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE "
     ));
     match scope {
         Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
@@ -168,15 +192,20 @@ pub(crate) async fn list_hits(
     batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
     let mut hits: Vec<HitRow> = query.fetch_all().await?;
 
-    let mut query = db.reader().query(select!(OF_CALLS[0])).with_timeout(LONG_STATEMENT_TIMEOUT);
-    for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(&OF_CALLS[1..]) {
-        push_position(&mut query, patterns, text);
-        query.push(rest);
+    for (begin, rest, id, order) in [
+        (select!(OF_CALLS[0]), &OF_CALLS[1..], "t.id", CALL_ORDER),
+        (select!(OF_COPIED_CALLS[0]), &OF_COPIED_CALLS[1..], "-t.id", COPIED_CALL_ORDER),
+    ] {
+        let mut query = db.reader().query(begin).with_timeout(LONG_STATEMENT_TIMEOUT);
+        for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(rest) {
+            push_position(&mut query, patterns, text);
+            query.push(rest);
+        }
+        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", id]);
+        push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
+        batch.push_order(&mut query, order[0], order[1]);
+        hits.append(&mut query.fetch_all().await?);
     }
-    batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
-    push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
-    batch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
-    hits.append(&mut query.fetch_all().await?);
 
     if let Scope::User(_) = scope {
         let mut query = db
@@ -209,11 +238,21 @@ pub(crate) async fn find_part(
     from: i64,
     chars: i64,
 ) -> sqlx::Result<Option<String>> {
-    let (sql, id) = match field {
-        Field::Content => (select!("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?"), cursor.message.0),
-        Field::Input => (select!("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
-        Field::Output => (select!("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
-        Field::Error => (select!("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
+    let call = cursor.call;
+    let (sql, id) = match (field, is_copied(call)) {
+        (Field::Content, _) => (select!("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?"), cursor.message.0),
+        (Field::Input, false) => (select!("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?"), call.0),
+        (Field::Output, false) => (select!("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?"), call.0),
+        (Field::Error, false) => (select!("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?"), call.0),
+        (Field::Input, true) => {
+            (select!("SELECT SUBSTR(input_text, ?, ?) FROM copied_tool_calls WHERE id = ?"), row_of_copy(call))
+        }
+        (Field::Output, true) => {
+            (select!("SELECT SUBSTR(output, ?, ?) FROM copied_tool_calls WHERE id = ?"), row_of_copy(call))
+        }
+        (Field::Error, true) => {
+            (select!("SELECT SUBSTR(error, ?, ?) FROM copied_tool_calls WHERE id = ?"), row_of_copy(call))
+        }
     };
     let part: Option<Option<String>> =
         db.reader().query(sql).bind(from).bind(chars).bind(id).fetch_optional_value().await?;

@@ -1,4 +1,4 @@
-//! SQL of `tool_call_files`: the images that tools returned.
+//! SQL of `tool_call_files`: the images that tools returned. The images of copied calls are in `message_files`.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,10 @@ use tallybook_database::{Database, Transaction, select};
 use tallybook_files::{FileRow, file_columns};
 use tallybook_protocol::{MessageFile, MessageId, ToolCallId};
 
-use crate::store::{by_ids::by_ids, rows::ToolCallRow};
+use crate::store::{
+    by_ids::by_ids,
+    rows::{ToolCallRow, is_copied},
+};
 
 /// A file of a call.
 #[derive(sqlx::FromRow)]
@@ -65,7 +68,11 @@ pub(crate) async fn list_of_messages(
 
 /// Adds the files to calls that have an output.
 pub(crate) async fn add_files(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
-    let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.output.is_some()).map(|call| call.id).collect();
+    let with_output = || calls.iter().filter(|call| call.output.is_some());
+    let ids: Vec<ToolCallId> = with_output().map(|call| call.id).filter(|id| !is_copied(*id)).collect();
+    let mut copies: Vec<MessageId> =
+        with_output().filter(|call| is_copied(call.id)).map(|call| call.message_id).collect();
+    copies.dedup();
     let mut rows: Vec<CallFileRow> = by_ids(
         db,
         select!(concat!(
@@ -77,6 +84,18 @@ pub(crate) async fn add_files(db: &Database, calls: &mut [ToolCallRow]) -> sqlx:
         ")",
     )
     .await?;
+    let of_copies = by_ids(
+        db,
+        select!(concat!(
+            "SELECT -t.copied_call_id AS tool_call_id, t.position, ",
+            file_columns!(),
+            " FROM message_files t JOIN files f ON f.id = t.file_id WHERE t.copied_call_id IS NOT NULL \
+             AND t.message_id IN ("
+        )),
+        &copies,
+        ")",
+    );
+    rows.append(&mut of_copies.await?);
     rows.sort_by_key(|row| (row.tool_call_id, row.position));
     let mut files: HashMap<ToolCallId, Vec<MessageFile>> = HashMap::new();
     for row in rows {

@@ -13,7 +13,7 @@ use crate::store::{
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id, truncated},
     decisions::add_decisions,
     reviews::add_reviews,
-    rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
+    rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow, is_copied, row_of_copy},
     tool_call_files::{self, add_files},
 };
 
@@ -101,8 +101,28 @@ pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: Messag
     .map(|_| ())
 }
 
+/// Selects calls of `$table` with truncated texts; the list of their messages follows. The columns of an approval are
+/// `$approval`.
+macro_rules! select_calls {
+    ($id:literal, $approval:literal, $table:literal) => {
+        concat!(
+            "SELECT ",
+            $id,
+            " AS id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ?) AS input_text, \
+             OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ?) AS proposed_input_text, \
+             OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, SUBSTR(output, 1, ?) AS output, \
+             OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ?) AS error, OCTET_LENGTH(error) AS error_bytes, \
+             error_type, status, step, position, text_offset, ",
+            $approval,
+            ", started_at, duration_ms FROM ",
+            $table,
+            " WHERE message_id IN ("
+        )
+    };
+}
+
 /// Lists the calls of the turns `message_ids`, which must be sorted, in the order in which the model requested them.
-/// Each text is truncated to `max_chars` characters.
+/// Each text is truncated to `max_chars` characters. The ID of a copied call is the negated ID of its row.
 pub(crate) async fn list_tool_calls(
     db: &Database,
     message_ids: &[MessageId],
@@ -113,18 +133,16 @@ pub(crate) async fn list_tool_calls(
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
         let query = db
             .reader()
-            .query(select!(
-                "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ?) AS input_text, \
-                 OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ?) AS \
-                 proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, \
-                 SUBSTR(output, 1, ?) AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, \
-                 ?) AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, \
-                 text_offset, tool_hash, decided_at, started_at, duration_ms FROM tool_calls \
-                 WHERE message_id IN ("
-            ))
+            .query(select!(select_calls!("id", "tool_hash, decided_at", "tool_calls")))
             .bind(max_chars)
             .bind(max_chars);
         let mut query = query.bind(max_chars).bind(max_chars);
+        query.push_list(ids.iter().copied());
+        query.push(concat!(
+            ") UNION ALL ",
+            select_calls!("-id", "NULL AS tool_hash, NULL AS decided_at", "copied_tool_calls")
+        ));
+        let mut query = query.bind(max_chars).bind(max_chars).bind(max_chars).bind(max_chars);
         query.push_list(ids.iter().copied()).push(") ORDER BY message_id, step, position");
         rows.append(&mut query.fetch_all().await?);
     }
@@ -177,10 +195,12 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     let newest_first = rows.chunk_by(|one, next| one.message_id == next.message_id).rev().flatten();
     let carried = newest_first
         .filter(|row| budget.reserve(row.input_bytes, row.proposed_input_bytes, row.output_bytes, row.error_bytes));
-    let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
+    let (copied, carried): (Vec<ToolCallId>, Vec<ToolCallId>) =
+        carried.map(|row| row.id).partition(|id| is_copied(*id));
+    let copied: Vec<i64> = copied.into_iter().map(row_of_copy).collect();
     // The numbers of characters are `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES`; a character has at least one
     // byte.
-    let texts: Vec<ToolCallTextsRow> = by_ids(
+    let mut texts: Vec<ToolCallTextsRow> = by_ids(
         db,
         select!(
             "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
@@ -191,6 +211,17 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
         ")",
     )
     .await?;
+    let of_copies = by_ids(
+        db,
+        select!(
+            "SELECT -id AS id, SUBSTR(input_text, 1, 65536) AS input_text, \
+             SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
+             SUBSTR(error, 1, 4096) AS error FROM copied_tool_calls WHERE id IN ("
+        ),
+        &copied,
+        ")",
+    );
+    texts.append(&mut of_copies.await?);
     let mut texts: HashMap<ToolCallId, ToolCallTextsRow> = texts.into_iter().map(|texts| (texts.id, texts)).collect();
     for row in &mut rows {
         if let Some(texts) = texts.remove(&row.id) {
@@ -212,24 +243,34 @@ pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Resu
     db.reader().query(select!("SELECT input_text FROM tool_calls WHERE id = ?")).bind(id).fetch_optional_value().await
 }
 
+/// Selects a user's call of `$table` with its full texts. The columns of an approval are `$approval`.
+macro_rules! select_call {
+    ($id:literal, $approval:literal, $table:literal) => {
+        concat!(
+            "SELECT ",
+            $id,
+            " AS id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, OCTET_LENGTH(t.input_text) AS \
+             input_bytes, t.proposed_input_text, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, \
+             t.output, OCTET_LENGTH(t.output) AS output_bytes, t.error, OCTET_LENGTH(t.error) AS error_bytes, \
+             t.error_type, t.status, t.step, t.position, t.text_offset, ",
+            $approval,
+            ", t.started_at, t.duration_ms FROM ",
+            $table,
+            " t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+             WHERE t.id = ? AND c.user_id = ? AND c.deleted_at IS NULL"
+        )
+    };
+}
+
 /// Returns a user's call with its full texts.
 pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
-    let mut call: Option<ToolCallRow> = db
-        .reader()
-        .query(select!(
-            "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
-             OCTET_LENGTH(t.input_text) AS input_bytes, t.proposed_input_text, \
-             OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, t.output, \
-             OCTET_LENGTH(t.output) AS output_bytes, t.error, OCTET_LENGTH(t.error) AS error_bytes, \
-             t.error_type, t.status, t.step, t.position, t.text_offset, t.tool_hash, t.decided_at, \
-             t.started_at, t.duration_ms FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-             JOIN conversations c ON c.id = m.conversation_id WHERE t.id = ? AND c.user_id = ? \
-             AND c.deleted_at IS NULL"
-        ))
-        .bind(id)
-        .bind(user)
-        .fetch_optional()
-        .await?;
+    let (call, row) = if is_copied(id) {
+        let of_copy = select!(select_call!("-t.id", "NULL AS tool_hash, NULL AS decided_at", "copied_tool_calls"));
+        (of_copy, row_of_copy(id))
+    } else {
+        (select!(select_call!("t.id", "t.tool_hash, t.decided_at", "tool_calls")), id.0)
+    };
+    let mut call: Option<ToolCallRow> = db.reader().query(call).bind(row).bind(user).fetch_optional().await?;
     add_reviews(db, call.as_mut_slice()).await?;
     add_decisions(db, call.as_mut_slice()).await?;
     add_files(db, call.as_mut_slice()).await?;

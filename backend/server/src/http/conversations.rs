@@ -1,16 +1,22 @@
-//! HTTP handlers for `/api/conversations`: create, list, find, update, delete one or all. The handlers for turns are in
+//! HTTP handlers for `/api/conversations`: create, fork, list, find, update, delete one or all. The handlers for turns are in
 //! `messages`.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use tallybook_conversations::{ListFilter, ServiceError};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, DeletedConversations, NewConversation, Page, UpdateConversation, Window,
+    Conversation, ConversationSummary, DeletedConversations, NewConversation, NewFork, Page, UpdateConversation, Window,
 };
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{body::JsonBody, error::ApiError, query::Query, shared_responses::Invalid, state::State};
+use super::{
+    body::JsonBody,
+    error::ApiError,
+    query::Query,
+    shared_responses::{Busy, Invalid},
+    state::State,
+};
 use crate::http::caller::{CurrentUser, SessionUser};
 
 /// Default number of conversations on a page of the list.
@@ -48,9 +54,34 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let new = body.0;
     let summary = state.run(|service| async move { service.create_conversation(user, new).await }).await?;
-    Ok(HttpResponse::Created()
-        .insert_header(("Location", format!("/api/conversations/{}", summary.uuid)))
-        .json(summary))
+    Ok(created(&summary))
+}
+
+/// Continues in a new conversation: copies the messages up to and including an answer.
+///
+/// The answer must be complete. The copies keep their tool calls, and share the files of the originals. The calls do not
+/// run again, and no usage counts twice. Feedback and approvals are not copied.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/fork", operation_id = "fork_conversation", tag = "Conversations",
+    request_body = NewFork,
+    responses((status = 201, body = ConversationSummary, headers(("Location" = String))), Busy, Invalid),
+)]
+pub(crate) async fn fork(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    uuid: web::Path<Uuid>,
+    body: JsonBody<NewFork>,
+) -> Result<HttpResponse, ApiError> {
+    let NewFork { message_id } = body.0;
+    let work = move |service: tallybook_conversations::ConversationService| async move {
+        service.fork_conversation(user, *uuid, message_id).await
+    };
+    Ok(created(&state.run(work).await?))
+}
+
+/// Returns the response for a new conversation.
+fn created(summary: &ConversationSummary) -> HttpResponse {
+    HttpResponse::Created().insert_header(("Location", format!("/api/conversations/{}", summary.uuid))).json(summary)
 }
 
 /// Lists your conversations, newest first.

@@ -197,6 +197,9 @@ impl ApiError {
             Self::Service(
                 error @ (ServiceError::NoSuchShare | ServiceError::TooManyShares | ServiceError::TooLargeToShare),
             ) => share_kind(error),
+            Self::Service(ServiceError::TooLargeToCopy) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "too-large-to-copy", "Too large to copy")
+            }
             Self::Service(ServiceError::TooManyPlainCalls) => {
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "Too many requests")
             }

@@ -87,15 +87,14 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         let needs_token = path == METRICS && state.metrics_token.is_some();
         return if needs_token { Err(ApiError::NotSignedIn) } else { Ok(Some(Caller::local())) };
     }
-    if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
+    if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) {
         return Ok(None);
     }
+    if shares::is_shared(path) {
+        return Ok(reader_of(state, request).await);
+    }
     let is_unauthenticated_path = UNAUTHENTICATED_PATHS.contains(&path) || path == "/readyz";
-    let credentials = Credentials::from_request(request);
-    let find = |accounts: Accounts| async move {
-        if accounts.is_set_up().await? { credentials.identify(&accounts).await.map(Some) } else { Ok(None) }
-    };
-    match state.run_accounts(find).await?.ok_or(ApiError::SetupRequired)? {
+    match identify_caller(state, Credentials::from_request(request)).await?.ok_or(ApiError::SetupRequired)? {
         Some(caller) => {
             check_change(request, &caller)?;
             Ok(Some(caller))
@@ -104,6 +103,26 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         None if accounts::is_deactivated(state, request.request()).await? => Err(ApiError::AccountDeactivated),
         None => Err(ApiError::NotSignedIn),
     }
+}
+
+/// Returns the caller with these credentials, if they are valid. Returns `None` if the server has no admin yet.
+async fn identify_caller(state: &AppState, credentials: Credentials) -> Result<Option<Option<Caller>>, ApiError> {
+    let find = |accounts: Accounts| async move {
+        if accounts.is_set_up().await? { credentials.identify(&accounts).await.map(Some) } else { Ok(None) }
+    };
+    state.run_accounts(find).await
+}
+
+/// Returns the signed-in reader of a share link. The page offers them a copy; everything else on it is the same for all
+/// readers.
+async fn reader_of(state: &AppState, request: &ServiceRequest) -> Option<Caller> {
+    let session @ Credentials::Session(_) = Credentials::from_request(request) else { return None };
+    let found = if shares::is_page(request.path()) { identify_caller(state, session).await } else { return None };
+    found
+        .inspect_err(|error| tracing::warn!(%error, "the reader of a share link is not known"))
+        .ok()
+        .flatten()
+        .flatten()
 }
 
 /// Returns `true` for the page's files and the API document, which are the same for all users.

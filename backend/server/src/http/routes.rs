@@ -76,6 +76,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
             }
         })
         .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
+        .service(Endpoint::at("/s/{token}/continue").on(Method::POST, shares::continue_in_chat))
         .service(Endpoint::at("/s/{token}/files/{file_id}/content").on(Method::GET, shares::file))
         .configure(accounts::pages)
         .configure(tool_history::pages)
@@ -100,6 +101,7 @@ fn api() -> Scope {
                 .on(Method::DELETE, conversations::delete),
         )
         .service(Endpoint::at("/conversations/{uuid}/export").on(Method::GET, export::download))
+        .service(Endpoint::at("/conversations/{uuid}/fork").on(Method::POST, conversations::fork))
         .service(Endpoint::at("/conversations/{uuid}/messages").on(Method::POST, messages::create))
         .service(
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/regenerate")

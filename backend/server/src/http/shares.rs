@@ -1,25 +1,26 @@
 //! HTTP handlers for share links: `/api/shares`, and the shared page at `/s/{token}`, which anyone with the link can
-//! read. The page runs no scripts and asks search engines not to index it.
+//! read, and signed-in readers can continue as their own conversation. The page runs no scripts and asks search engines
+//! not to index it.
 
 use actix_web::{
-    HttpRequest, HttpResponse, HttpResponseBuilder,
+    HttpRequest, HttpResponse, HttpResponseBuilder, ResponseError as _,
     body::SizedStream,
     http::{StatusCode, header},
     web,
 };
 use serde::Deserialize;
-use tallybook_accounts::Permission;
-use tallybook_conversations::ConversationService;
-use tallybook_frontend::Language;
-use tallybook_protocol::{NewShare, Page, Role, Share, ShareId, SharedConversation};
+use tallybook_accounts::{Credential, Permission, UserId};
+use tallybook_conversations::{ConversationService, ServiceError};
+use tallybook_frontend::{Language, Preferences, SharedPageReader};
+use tallybook_protocol::{ConversationSummary, Message, NewShare, Page, Role, Share, ShareId, SharedConversation};
 use uuid::Uuid;
 
 use super::{
     body::OptionalBody,
-    caller::SessionUser,
+    caller::{SessionUser, caller_of},
     error::ApiError,
     files::{ContentQuery, SANDBOX, disposition, no_such_file, served_type},
-    i18n::FAILED_IN_JAPANESE,
+    i18n::{FAILED_IN_JAPANESE, NOT_COPIED_IN_JAPANESE},
     preferences,
     query::Query,
     security::WITHOUT_SCRIPTS,
@@ -32,6 +33,11 @@ use crate::http::caller::CurrentUser;
 pub(crate) fn is_shared(path: &str) -> bool {
     let rest = path.strip_prefix("/s/");
     rest.is_some_and(|rest| rest.split_once('/').is_none_or(|(_, place)| place.starts_with("files/")))
+}
+
+/// Returns `true` if a path is that of the page of a share link.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
 }
 
 /// Creates a link to the conversation as it is now. Anyone with the link can read it.
@@ -102,6 +108,9 @@ pub(crate) struct Shown {
 pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
     let chosen = preferences::of(&request);
     let found = find(&state, &token).await;
+    // API keys cannot send the form.
+    let is_signed_in = caller_of(&request).is_some_and(|caller| !matches!(caller.credential, Credential::Key(_)));
+    let reader = if is_signed_in { SharedPageReader::SignedIn } else { SharedPageReader::SignedOut };
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
     if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
         return headers(StatusCode::OK, "text/plain; charset=utf-8", WITHOUT_SCRIPTS).body(as_text(shared));
@@ -109,20 +118,71 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     let status = match &found {
         Ok(Some(_)) => StatusCode::OK,
         Ok(None) => StatusCode::NOT_FOUND,
-        Err(error) => actix_web::ResponseError::status_code(error),
-    };
-    let found = found.map_err(|error| {
-        tracing::error!(%error, "cannot render a shared conversation");
-        match chosen.language {
-            Language::English => error.to_string(),
-            Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
+        Err(error) => {
+            tracing::error!(%error, "cannot render a shared conversation");
+            error.status_code()
         }
-    });
-    headers(status, "text/html; charset=utf-8", WITHOUT_SCRIPTS).body(tallybook_frontend::shared_page(
-        state.site.folder(),
-        chosen,
-        found,
-    ))
+    };
+    let found = found.map_err(|error| problem(&error, chosen.language));
+    page(&state, status, chosen, reader, found)
+}
+
+/// Copies a shared conversation to the reader's own conversations, and redirects to the copy. A file of the
+/// conversation needs the permission to upload files.
+pub(crate) async fn continue_in_chat(
+    state: State,
+    request: HttpRequest,
+    SessionUser(caller): SessionUser,
+    token: web::Path<String>,
+) -> HttpResponse {
+    let chosen = preferences::of(&request);
+    match copy(&state, caller.user, &token).await {
+        Ok(summary) => {
+            HttpResponse::SeeOther().insert_header((header::LOCATION, format!("/c/{}", summary.uuid))).finish()
+        }
+        Err(ApiError::Service(ServiceError::NoSuchShare)) => {
+            page(&state, StatusCode::NOT_FOUND, chosen, SharedPageReader::SignedIn, Ok(None))
+        }
+        Err(error) => {
+            let status = error.status_code();
+            if status.is_server_error() {
+                tracing::error!(%error, "cannot copy a shared conversation");
+            }
+            page(&state, status, chosen, SharedPageReader::SignedIn, Err(problem(&error, chosen.language)))
+        }
+    }
+}
+
+async fn copy(state: &AppState, user: UserId, token: &str) -> Result<ConversationSummary, ApiError> {
+    let no_such_share = || ApiError::Service(ServiceError::NoSuchShare);
+    let shared = find(state, token).await?.ok_or_else(no_such_share)?;
+    let has_files =
+        |message: &Message| !message.files.is_empty() || message.tool_calls.iter().any(|call| !call.files.is_empty());
+    if shared.messages.iter().any(has_files) {
+        state.require(user, Permission::Upload).await?;
+    }
+    let token = token.parse().map_err(|_| no_such_share())?;
+    state.run(move |service| async move { service.copy_shared_conversation(user, token).await }).await
+}
+
+/// Returns the text of an error for the reader.
+fn problem(error: &ApiError, language: Language) -> String {
+    match language {
+        Language::English => error.to_string(),
+        Language::Japanese if error.status_code().is_client_error() => NOT_COPIED_IN_JAPANESE.to_owned(),
+        Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
+    }
+}
+
+fn page(
+    state: &AppState,
+    status: StatusCode,
+    chosen: Preferences,
+    reader: SharedPageReader,
+    found: Result<Option<SharedConversation>, String>,
+) -> HttpResponse {
+    let page = tallybook_frontend::shared_page(state.site.folder(), chosen, reader, found);
+    headers(status, "text/html; charset=utf-8", WITHOUT_SCRIPTS).body(page)
 }
 
 /// Downloads a file of a shared conversation. The response is the same if the link shows no such file, and if there is no

@@ -37,6 +37,7 @@ mod export;
 mod failed_turns;
 mod feedback;
 mod files;
+mod fork;
 mod full_disk;
 mod history;
 mod http10;

@@ -130,6 +130,19 @@ pub struct CallOfTurnRow {
     pub duration_ms: Option<i64>,
 }
 
+/// A copied call in the list of its message. The call ran in another conversation.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[expect(missing_docs, reason = "fields without a comment are columns of that name")]
+pub struct CopiedCallRow {
+    pub message_id: MessageId,
+    /// The call that ran; `None` if it has been purged.
+    pub original_id: Option<ToolCallId>,
+    pub tool_name: String,
+    #[sqlx(try_from = "String")]
+    pub status: ToolCallStatus,
+    pub duration_ms: Option<i64>,
+}
+
 /// A conversation of any user.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct WholeConversationRow {
@@ -273,6 +286,25 @@ pub(crate) async fn list_calls_of(
         ),
         message_ids,
         ") ORDER BY message_id, step, position",
+        Some(limit),
+    )
+    .await
+}
+
+/// Returns the copied calls of several messages.
+pub(crate) async fn list_copied_calls_of(
+    db: &Database,
+    message_ids: &[MessageId],
+    limit: u32,
+) -> sqlx::Result<Vec<CopiedCallRow>> {
+    list_by_ids(
+        db,
+        select!(
+            "SELECT t.message_id, o.id AS original_id, t.tool_name, t.status, t.duration_ms FROM copied_tool_calls t \
+             LEFT JOIN tool_calls o ON o.id = t.original_id WHERE t.message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY t.message_id, t.step, t.position",
         Some(limit),
     )
     .await

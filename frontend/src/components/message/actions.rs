@@ -13,6 +13,7 @@ use crate::{
     components::{
         copy, explanation,
         file_viewer::{FileView, ViewedFiles},
+        fork,
         shown::{Played, Used, read},
         typing::{focus_composer, leave_button},
         usage_sheet::UsageOf,
@@ -104,6 +105,7 @@ impl MessageState {
                 leave_button();
             }
             "usage" => self.show_usage(session),
+            "fork" => fork::fork(session, id, self.is_forking),
             "rate-up" => self.rating.press(session, Rating::Up),
             "rate-down" => self.rating.press(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),

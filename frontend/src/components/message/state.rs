@@ -34,6 +34,8 @@ pub(super) struct MessageState {
     pub(super) copied: RwSignal<Option<Copied>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
     pub(super) rating: AnswerRating,
+    /// `true` while the server copies the conversation up to this message.
+    pub(super) is_forking: StoredValue<bool>,
 }
 
 impl MessageState {
@@ -53,6 +55,7 @@ impl MessageState {
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
             rating: AnswerRating::new(id, shown.entry),
+            is_forking: StoredValue::new(false),
         }
     }
 }

@@ -45,7 +45,7 @@ use crate::http::{
         (name = "Server", description = "Probes for orchestrators, and metrics."),
     ),
     paths(
-        conversations::create, conversations::list, conversations::find, conversations::update, conversations::delete,
+        conversations::create, conversations::fork, conversations::list, conversations::find, conversations::update, conversations::delete,
         conversations::delete_all,
         export::download, feed::subscribe,
         files::create, files::find, files::content, files::text, files::delete,

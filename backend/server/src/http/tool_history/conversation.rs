@@ -9,7 +9,8 @@ use serde::Deserialize;
 use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::{MessageId, MessageStatus, Role, ToolCallId};
 use tallybook_tool_history::{
-    CallOfTurnRow, ConversationPage as Page, ModelCallOfTurnRow, PlanStepRow, Subject, ThoughtRow, ToolHistory,
+    CallOfTurnRow, ConversationPage as Page, CopiedCallRow, ModelCallOfTurnRow, PlanStepRow, Subject, ThoughtRow,
+    ToolHistory,
 };
 use uuid::Uuid;
 
@@ -56,7 +57,18 @@ struct Message {
     plan: Vec<PlanStep>,
     thoughts: Vec<Thought>,
     calls: Vec<Call>,
+    copied_calls: Vec<CopiedCall>,
     model_calls: Vec<ModelCall>,
+}
+
+/// A call of the conversation that the message was copied from.
+struct CopiedCall {
+    /// The call itself, if it has not been purged.
+    original: Option<ToolCallId>,
+    tool: String,
+    status: &'static str,
+    status_word: &'static str,
+    duration: Option<String>,
 }
 
 /// A model call for the message.
@@ -141,7 +153,7 @@ pub(crate) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let texts = frame.texts;
-    let Page { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion } = found;
+    let Page { row, messages, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion } = found;
     let mut plan_of: HashMap<MessageId, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
         plan_of.entry(step.message_id).or_default().push(step_of(step, texts));
@@ -157,6 +169,10 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
         calls_of.entry(call.message_id).or_default().push(call);
+    }
+    let mut copied_of: HashMap<MessageId, Vec<CopiedCall>> = HashMap::new();
+    for call in copied_calls {
+        copied_of.entry(call.message_id).or_default().push(copied_call_of(&call, texts));
     }
     let call = |call: CallOfTurnRow| Call {
         id: call.id,
@@ -184,6 +200,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         plan: plan_of.remove(&message.id).unwrap_or_default(),
         thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
+        copied_calls: copied_of.remove(&message.id).unwrap_or_default(),
         model_calls: models_of.remove(&message.id).unwrap_or_default(),
     });
     let address = |from: MessageId| format!("/admin/conversations/{}?from={from}", row.uuid);
@@ -196,6 +213,16 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         title: row.title,
         user: row.user_name,
         frame,
+    }
+}
+
+fn copied_call_of(call: &CopiedCallRow, texts: Messages) -> CopiedCall {
+    CopiedCall {
+        original: call.original_id,
+        tool: escaped(&call.tool_name).into_owned(),
+        status: call.status.as_str(),
+        status_word: texts.status(call.status),
+        duration: call.duration_ms.map(|ms| texts.duration_text(ms)),
     }
 }
 

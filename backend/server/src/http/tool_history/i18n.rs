@@ -113,6 +113,9 @@ messages! {
     most_within: "95th percentile", "所要時間（95パーセンタイル）";
     plan: "Plan", "計画";
     thought: "Reasoning", "思考の過程";
+    copied_calls:
+        "These calls ran in another conversation, from which this message was copied.",
+        "これらの呼び出しは、このメッセージのコピー元の会話で実行されました。";
     model_calls: "Model calls", "モデル呼び出し";
     tokens_in: "Tokens in", "入力トークン";
     tokens_out: "Tokens out", "出力トークン";

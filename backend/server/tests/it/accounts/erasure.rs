@@ -75,6 +75,8 @@ async fn fill(team: &Team, model: &MockLlm, who: &Who) {
     team.json(who, Method::PUT, &path, json!({"rating": "down", "reason": MARKER}), 200).await;
     let path = format!("/api/conversations/{shared}/shares");
     team.json(who, Method::POST, &path, json!({"tool_calls": true}), 201).await;
+    let fork = json!({"message_id": found["messages"][1]["id"]});
+    team.json(who, Method::POST, &format!("/api/conversations/{shared}/fork"), fork, 201).await;
     let update = json!({"archived": true, "title": MARKER});
     team.json(who, Method::PATCH, &format!("/api/conversations/{archived}"), update, 200).await;
     team.json(who, Method::DELETE, &format!("/api/conversations/{deleted}"), Value::Null, 204).await;
@@ -119,13 +121,13 @@ on_every_engine! {
         team.ask(&root, &others, "Is this mine?").await;
         let found = mentions(&team.app, &engine, MARKER).await;
         for column in ["api_keys.name", "conversations.title", "messages.content", "tool_calls.input_text", "shares.messages",
-            "users.instructions", "journal_events.data", "responses.input", "files.name", "file_texts.text", "feedback.reason"]
+            "users.instructions", "journal_events.data", "responses.input", "copied_tool_calls.input_text", "files.name", "file_texts.text", "feedback.reason"]
         {
             assert!(found.contains(&column.to_owned()), "{column}: {found:?}");
         }
 
         let (is_done, words) = said(&admin(&engine, &model, &["erase", "Zelda.Z", "--yes"]));
-        assert!(is_done && words.contains("the account and 5 conversations"), "{words}");
+        assert!(is_done && words.contains("the account and 6 conversations"), "{words}");
         let nothing: [&str; 0] = [];
         assert_eq!(mentions(&team.app, &engine, MARKER).await, nothing);
         assert_eq!(mentions(&team.app, &engine, NAME).await, nothing);

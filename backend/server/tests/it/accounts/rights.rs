@@ -40,6 +40,8 @@ struct Asked {
 
 impl Asked {
     fn fill(&self, text: &str) -> String {
+        // In a body, the id of a message is a number.
+        let text = text.replace("\"{message_id}\"", &self.message);
         let text = text.replace("{uuid}", &self.uuid).replace("{message_id}", &self.message);
         text.replace("{tool_call_id}", &self.call)
     }
