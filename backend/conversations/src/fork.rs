@@ -1,7 +1,7 @@
 //! Copies messages to a new conversation of a user: a branch of the user's own conversation (fork), or the messages
 //! that a share link shows. The copies outlast the originals. Their calls did not run again, so nothing counts them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, with_retries};
@@ -92,11 +92,9 @@ impl ConversationService {
             return Err(ServiceError::TooLargeToCopy);
         }
         let mut files = OwnFiles::new();
-        for file in shared.iter().flat_map(files_of) {
-            if !files.contains_key(&file.id) {
-                let own = self.context.files.copy(row.user_id, file.id, user).await.map_err(file_error)?;
-                files.insert(file.id, own);
-            }
+        let shown: BTreeSet<_> = shared.iter().flat_map(files_of).map(|file| file.id).collect();
+        for id in shown {
+            files.insert(id, self.context.files.copy(row.user_id, id, user).await.map_err(file_error)?);
         }
         let copy = Uuid::now_v7();
         with_retries(|| Box::pin(self.store_shared(user, copy, &row.title, &shared, &files))).await?;

@@ -57,18 +57,18 @@ impl Attached {
     }
 
     /// Adds an attribute.
-    pub(crate) fn attr(self, name: &'static str, value: impl AttributeValue + Send) -> Self {
+    pub(crate) fn attr(self, name: &'static str, value: impl AttributeValue) -> Self {
         self.with(custom_attribute(name, value))
     }
 
     /// Adds an attribute of a kind of its own: a class, a property, a listener, or a reference.
-    pub(crate) fn with(mut self, attribute: impl Attribute + Send) -> Self {
+    pub(crate) fn with(mut self, attribute: impl Attribute) -> Self {
         self.attributes.push(attribute.into_any_attr());
         self
     }
 
     /// Returns the element with its children.
-    pub(crate) fn containing(self, children: impl IntoView + Send + 'static) -> AnyView {
+    pub(crate) fn containing(self, children: impl IntoView + 'static) -> AnyView {
         let Self { tag, id, attributes } = self;
         let children = children.into_any();
         if browser::IS_HERE {

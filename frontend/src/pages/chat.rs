@@ -137,10 +137,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         }
         // Creating the session takes time, too, so it is a task of its own.
         in_turn(move || {
-            let (place, initial) = content.try_update_value(Option::take).flatten().map_or_else(
-                || (place_at(address), InitialConversation::NotLoaded),
-                |content| place_of(address, content, later_files),
-            );
+            let (place, initial) = place_of(address, content.try_update_value(Option::take).flatten(), later_files);
             outbox.release(address.uuid());
             let callbacks = session_callbacks(number, opened, became, navigation, outbox);
             let open_new_chat = callbacks.open_new_chat;
@@ -177,10 +174,10 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             {layout_first()}
             {main()}
         };
-        let page = Attached::new("div", PAGE_ID).with(class("page")).with(class(("sidebar-open", drawer.open)));
+        let columns = Attached::new("div", PAGE_ID).with(class("page")).with(class(("sidebar-open", drawer.open)));
         view! {
             <a class="skip-link" href=format!("#{MAIN_ID}") prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
-            {page.containing(list_and_pane)}
+            {columns.containing(list_and_pane)}
             {in_turn(move || notes(list, connecting))}
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}
@@ -309,20 +306,20 @@ fn place_at(address: Address) -> Place {
     }
 }
 
-/// Returns the place and the conversation of a session whose content is in the document.
-fn place_of(address: Address, content: Content, later_files: Later) -> (Place, InitialConversation) {
+/// Returns the place and the conversation of a session. `content` is that of the document, if it is for this session.
+fn place_of(address: Address, content: Option<Content>, later_files: Later) -> (Place, InitialConversation) {
     match (content, address) {
-        (Content::Conversation(Sent::Read(conversation)), _) => {
+        (Some(Content::Conversation(Sent::Read(conversation))), _) => {
             (Place::Open(conversation.summary.uuid), InitialConversation::Loaded(conversation))
         }
-        (Content::Conversation(Sent::Unread { summary, json }), _) => {
+        (Some(Content::Conversation(Sent::Unread { summary, json })), _) => {
             (Place::Loading(summary.uuid), InitialConversation::Parsing(later_files.read_conversation(json)))
         }
-        (Content::Failed(words), Address::Conversation(uuid)) => {
+        (Some(Content::Failed(words)), Address::Conversation(uuid)) => {
             (Place::Failed(uuid, words), InitialConversation::NotLoaded)
         }
-        (Content::Missing, _) => (Place::Missing, InitialConversation::NotLoaded),
-        (Content::NewChat | Content::Settings | Content::Failed(_), _) => {
+        (Some(Content::Missing), _) => (Place::Missing, InitialConversation::NotLoaded),
+        (Some(Content::NewChat | Content::Settings | Content::Failed(_)) | None, _) => {
             (place_at(address), InitialConversation::NotLoaded)
         }
     }
