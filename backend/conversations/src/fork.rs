@@ -1,7 +1,7 @@
 //! Copies messages to a new conversation of a user: a branch of the user's own conversation (fork), or the messages
 //! that a share link shows. The copies outlast the originals. Their calls did not run again, so nothing counts them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, with_retries};
@@ -93,9 +93,8 @@ impl ConversationService {
         }
         let mut files = OwnFiles::new();
         for file in shared.iter().flat_map(files_of) {
-            if !files.contains_key(&file.id) {
-                let own = self.context.files.copy(row.user_id, file.id, user).await.map_err(file_error)?;
-                files.insert(file.id, own);
+            if let Entry::Vacant(missing) = files.entry(file.id) {
+                missing.insert(self.context.files.copy(row.user_id, file.id, user).await.map_err(file_error)?);
             }
         }
         let copy = Uuid::now_v7();
