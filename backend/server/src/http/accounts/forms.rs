@@ -62,8 +62,6 @@ struct FormPage<'a> {
     name: &'a str,
     /// `true` if the user chooses a new password.
     is_new: bool,
-    /// `true` on the sign-in form, which says what to do about a forgotten password.
-    is_sign_in: bool,
     /// `true` if users can create an account without an invitation.
     can_sign_up: bool,
     /// Label and URL of the link to the identity provider; `None` if the page offers no single sign-on.
@@ -259,7 +257,6 @@ fn form(
         hidden: (hidden_name, hidden),
         name,
         is_new: !matches!(kind, Form::SignIn),
-        is_sign_in: matches!(kind, Form::SignIn) && !is_over,
         can_sign_up: matches!(kind, Form::SignIn) && state.accounts.is_password_sign_up_open(),
         away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| i18n::problem(language, error)),
@@ -316,7 +313,6 @@ fn page<'a>(state: &AppState, request: &HttpRequest, texts: Messages) -> FormPag
         hidden: ("", ""),
         name: "",
         is_new: false,
-        is_sign_in: false,
         can_sign_up: false,
         away: None,
         is_signed_in: false,

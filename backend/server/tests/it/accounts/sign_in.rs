@@ -21,6 +21,9 @@ fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
+/// What the sign-in form says in a browser whose user was deactivated.
+const DEACTIVATED: &str = "An admin deactivated your account.";
+
 on_every_engine! {
     async fn a_session_starts_at_sign_in_and_ends_at_sign_out(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
@@ -230,7 +233,6 @@ on_every_engine! {
             assert_eq!(form.status(), StatusCode::OK);
             form.text().await.unwrap()
         };
-        const REASON: &str = "An admin deactivated your account.";
         team.json(&admin, Method::PATCH, &path, json!({"active": false}), 200).await;
 
         for who in [&ann, &left] {
@@ -240,11 +242,11 @@ on_every_engine! {
             let page = team.get(who, "/c/x").await;
             assert_eq!((page.status(), &page.headers()["location"]), (StatusCode::SEE_OTHER, &"/sign-in?next=%2Fc%2Fx".parse().unwrap()));
             let html = form_of(who).await;
-            assert!(html.contains(REASON) && html.contains("name=\"password\""), "{html}");
+            assert!(html.contains(DEACTIVATED) && html.contains("name=\"password\""), "{html}");
         }
         let guess = Who { cookie: Some(format!("tallybook_session={}", "a".repeat(64))), key: None };
         for who in [&Who::default(), &guess, &out, &program] {
-            assert!(!form_of(who).await.contains(REASON), "{who:?}");
+            assert!(!form_of(who).await.contains(DEACTIVATED), "{who:?}");
             let refused = team.get(who, "/api/conversations").await;
             assert_eq!(kind_of(refused).await, "/problems/not-signed-in", "{who:?}");
         }
@@ -254,7 +256,7 @@ on_every_engine! {
 
         // The account is active again, but its sessions are not.
         team.json(&admin, Method::PATCH, &path, json!({"active": true}), 200).await;
-        assert!(!form_of(&ann).await.contains(REASON));
+        assert!(!form_of(&ann).await.contains(DEACTIVATED));
         let refused = team.get(&ann, "/api/conversations").await;
         assert_eq!(kind_of(refused).await, "/problems/not-signed-in");
         let ann = team.sign_in("ann").await;
