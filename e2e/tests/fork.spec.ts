@@ -26,7 +26,7 @@ test("an answer continues in a new chat, which has its calls and leaves the orig
   await expect(page.getByTestId("conversation-link").filter({ hasText: "What is 1 + 20.5?" })).toHaveCount(2);
   const copied = chat.answers.first();
   await openGroups(copied);
-  await toolCalls(copied).first().getByRole("button").first().click();
+  await toolCalls(copied).first().click();
   await expect(copied.locator("pre").first()).toContainText("20.5");
   expect(await findings(page)).toEqual(NOTHING);
 

@@ -290,6 +290,7 @@ pub(crate) async fn mount() {
     leptos::mount::mount_to(root, page).forget();
     loop {
         browser::next_task().await;
+        browser::released().await;
         let Some(is_due) = in_turn::next() else { break };
         is_due.try_set(true);
         tick().await;

@@ -21,8 +21,10 @@ pub(crate) const DRAWN: &str = "data-drawn";
 /// work at once.
 pub(crate) const PRESSED: &str = "data-pressed";
 
-/// Marks server-rendered elements that the page is attached to, while their new children are built. The style hides
-/// the new children meanwhile.
+/// Marks server-rendered elements that the page is attached to, until all of the page is.
+const ATTACHED: &str = "data-attached";
+
+/// Marks attached elements while their new children are built. The style hides the new children meanwhile.
 const BUILDING: &str = "data-building";
 
 /// Marks the page if the user left the address that the server rendered it for.
@@ -62,6 +64,7 @@ pub(crate) fn attach(id: &str) -> Option<Element> {
         return None;
     }
     element.remove_attribute(DRAWN).ok()?;
+    element.set_attribute(ATTACHED, "").ok()?;
     mark_children(&element);
     Some(element)
 }
@@ -88,27 +91,35 @@ pub(crate) fn insert(element: &Element, parent: &Element, marker: Option<&Node>)
         next = node.next_sibling();
         new.push(node);
     }
-    let of_server = format!("[{DRAWN}], [{BUILDING}], .message");
+    let of_server = format!("[{DRAWN}], [{ATTACHED}], .message");
     let is_new = |node: &Node| node.dyn_ref::<Element>().is_none_or(|element| element.matches(&of_server) != Ok(true));
     for node in new.into_iter().filter(is_new) {
         let _ = parent.insert_before(&node, Some(element));
     }
 }
 
-/// Shows what was built, and removes the server's elements that it replaces. Messages, and the elements with the IDs
-/// in `parts`, stay server-rendered for now.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
-pub(crate) fn finish(parts: &[&str]) {
+/// Shows the new children of an attached element, and removes the server's elements that they replace. Messages, and
+/// the elements with the IDs in `parts`, stay server-rendered for now.
+pub(crate) fn show(element: &Element, parts: &[&str]) {
     let focused = focused();
-    for element in found(&format!("[{BUILDING}]")) {
-        let stays = |child: &Element| parts.contains(&&*child.id()) || is_message(child) && !is_stale(child);
-        for child in children(&element).into_iter().filter(|child| child.has_attribute(DRAWN) && !stays(child)) {
-            child.remove();
-        }
-        let _ = element.remove_attribute(BUILDING);
+    let stays = |child: &Element| parts.contains(&&*child.id()) || is_message(child) && !is_stale(child);
+    for child in children(element).into_iter().filter(|child| child.has_attribute(DRAWN) && !stays(child)) {
+        child.remove();
     }
+    let _ = element.remove_attribute(BUILDING);
     if let Some(focused) = focused.filter(|focused| !focused.is_connected()) {
         focus(&focused.id());
+    }
+}
+
+/// Shows all that was built. The elements with the IDs in `parts` stay server-rendered for now.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
+pub(crate) fn finish(parts: &[&str]) {
+    for element in found(&format!("[{BUILDING}]")) {
+        show(&element, parts);
+    }
+    for element in found(&format!("[{ATTACHED}]")) {
+        let _ = element.remove_attribute(ATTACHED);
     }
 }
 

@@ -114,6 +114,26 @@ pub(crate) fn ChatPane(
         current.get().and_then(|uuid| list.find(uuid)).filter(|item| item.archived).map(|item| item.uuid)
     });
     let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
+    let dock = move || {
+        Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
+            {connection_note(session)}
+            {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
+            {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
+            // `SignedOut` already shows that the session has ended.
+            {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
+                <p class="failure" role="alert" data-testid="notice">{notice}</p>
+            })}
+            <ConsentNote session waiting />
+            {later(move || has_queue.get().then_some(Other::Queue(session)))}
+            <Composer session />
+            {move || usage.get().map(|usage| view! {
+                <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
+            })}
+            <noscript>
+                <p class="demo">{text.needs_javascript()}</p>
+            </noscript>
+        })
+    };
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
@@ -130,24 +150,7 @@ pub(crate) fn ChatPane(
                     Announcement::Ended(None) | Announcement::Busy { .. } | Announcement::Nothing => None,
                 }}
             </p>
-            {Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
-                {connection_note(session)}
-                {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
-                {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
-                // `SignedOut` already shows that the session has ended.
-                {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
-                    <p class="failure" role="alert" data-testid="notice">{notice}</p>
-                })}
-                <ConsentNote session waiting />
-                {later(move || has_queue.get().then_some(Other::Queue(session)))}
-                {in_turn(move || view! { <Composer session /> }.into_any())}
-                {move || usage.get().map(|usage| view! {
-                    <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
-                })}
-                <noscript>
-                    <p class="demo">{text.needs_javascript()}</p>
-                </noscript>
-            })}
+            {in_turn(dock)}
         }
     };
     move || match trouble.get() {

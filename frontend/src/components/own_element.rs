@@ -48,12 +48,14 @@ pub(crate) struct Attached {
     tag: &'static str,
     id: &'static str,
     attributes: Vec<AnyAttribute>,
+    /// `true` if some of its children are built later.
+    is_partial: bool,
 }
 
 impl Attached {
     /// Creates an element without children.
     pub(crate) fn new(tag: &'static str, id: &'static str) -> Self {
-        Self { tag, id, attributes: Vec::new() }.attr("id", id)
+        Self { tag, id, attributes: Vec::new(), is_partial: false }.attr("id", id)
     }
 
     /// Adds an attribute.
@@ -67,27 +69,36 @@ impl Attached {
         self
     }
 
-    /// Returns the element with its children.
+    /// Returns the element with its children. They are shown once they are built.
     pub(crate) fn containing(self, children: impl IntoView + 'static) -> AnyView {
-        let Self { tag, id, attributes } = self;
         let children = children.into_any();
         if browser::IS_HERE {
-            let build = move || build_attached(tag, id, attributes, children);
+            let build = move || self.build(children);
             OwnElement { html: String::new(), build: Box::new(build) }.into_any()
         } else {
-            html::custom(tag).add_any_attr(attributes).child(children).into_any()
+            html::custom(self.tag).add_any_attr(self.attributes).child(children).into_any()
         }
     }
-}
 
-#[expect(clippy::expect_used, reason = "a page cannot be without elements")]
-fn build_attached(tag: &str, id: &str, attributes: Vec<AnyAttribute>, children: AnyView) -> OwnElementState {
-    let create = || document().create_element(tag).expect("views are built in a browser only");
-    let element = browser::attach(id).unwrap_or_else(create);
-    let attributes = attributes.build(&element);
-    let mut children = children.build();
-    children.mount(&element, None);
-    OwnElementState { element, _owned: Box::new((attributes, children)) }
+    /// Returns the element with its children, some of which are built later. The server's children stay until the page
+    /// is complete.
+    pub(crate) fn containing_parts(self, children: impl IntoView + 'static) -> AnyView {
+        Self { is_partial: true, ..self }.containing(children)
+    }
+
+    #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
+    fn build(self, children: AnyView) -> OwnElementState {
+        let Self { tag, id, attributes, is_partial } = self;
+        let create = || document().create_element(tag).expect("views are built in a browser only");
+        let element = browser::attach(id).unwrap_or_else(create);
+        let attributes = attributes.build(&element);
+        let mut children = children.build();
+        children.mount(&element, None);
+        if !is_partial {
+            browser::show(&element, &[]);
+        }
+        OwnElementState { element, _owned: Box::new((attributes, children)) }
+    }
 }
 
 impl Render for OwnElement {

@@ -133,6 +133,11 @@ impl From<FilterError> for ApiError {
 }
 
 impl ApiError {
+    /// Returns `true` if a change was refused because another admin has changed the values since they were shown.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.status_code() == StatusCode::PRECONDITION_FAILED
+    }
+
     /// Returns the error in OpenAI's format, with a status that OpenAI's clients know.
     fn for_api_clients(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
         if let Self::Refused(refusal) = self {

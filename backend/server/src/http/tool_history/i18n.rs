@@ -18,7 +18,6 @@ use super::{
         i18n::{FAILED_IN_JAPANESE, messages},
     },
     format,
-    layout::is_outdated,
 };
 
 /// The text in one language.
@@ -393,7 +392,7 @@ impl Messages {
 
     /// Returns the error message for a form that was refused. `is_kept` says whether the form keeps what was entered.
     pub(crate) fn form_problem(self, error: &ApiError, is_kept: bool) -> String {
-        if is_kept && is_outdated(Some(error)) { self.changed_meanwhile().to_owned() } else { self.problem(error) }
+        if is_kept && error.is_outdated() { self.changed_meanwhile().to_owned() } else { self.problem(error) }
     }
 
     /// Returns the error message for a filter that is not valid.

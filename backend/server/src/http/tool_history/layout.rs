@@ -96,11 +96,6 @@ pub(crate) fn status_of(error: Option<&ApiError>) -> StatusCode {
     error.map_or(StatusCode::OK, ApiError::status_code)
 }
 
-/// Returns `true` if a change was refused because another admin has changed the values since the form showed them.
-pub(crate) fn is_outdated(error: Option<&ApiError>) -> bool {
-    status_of(error) == StatusCode::PRECONDITION_FAILED
-}
-
 /// Redirects to another page of the server after a change.
 pub(crate) fn redirect(path: String) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((header::LOCATION, path)).finish()

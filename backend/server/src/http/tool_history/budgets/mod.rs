@@ -16,7 +16,7 @@ use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
     form_values::{FormQuery, FormValues, merge_rows},
-    layout::{Frame, answer, is_outdated, redirect, refusal, status_of},
+    layout::{Frame, answer, redirect, refusal, status_of},
 };
 
 /// URL of the page.
@@ -223,7 +223,9 @@ async fn render(
     let current: Vec<Row> = budgets.iter().map(|budget| Row::of(budget, &users)).collect();
     let (status, is_kept) = (status_of(error.as_ref()), entered.is_some());
     let (version, shown, mut rows) = match entered {
-        Some(Entered { version, shown, rows }) if !is_outdated(error.as_ref()) => (version, shown, rows),
+        Some(Entered { version, shown, rows }) if !error.as_ref().is_some_and(ApiError::is_outdated) => {
+            (version, shown, rows)
+        }
         entered => {
             let rows = entered.map_or_else(|| current.clone(), |entered| entered.merge(&current));
             (version, Some(current), rows)

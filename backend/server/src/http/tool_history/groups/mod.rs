@@ -19,7 +19,7 @@ use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
     form_values::{FormQuery, FormValues, VersionForm, merge_rows},
     i18n::Messages,
-    layout::{Frame, answer, is_outdated, redirect, refusal, status_of},
+    layout::{Frame, answer, redirect, refusal, status_of},
 };
 
 /// URL of the list.
@@ -264,7 +264,9 @@ async fn render_group(
     let (status, is_kept) = (status_of(error.as_ref()), entered.is_some());
     let title = current.name.clone();
     let (version, shown, values) = match entered {
-        Some(Entered { version, shown, values }) if !is_outdated(error.as_ref()) => (version, shown, values),
+        Some(Entered { version, shown, values }) if !error.as_ref().is_some_and(ApiError::is_outdated) => {
+            (version, shown, values)
+        }
         entered => {
             let values = entered.map_or_else(|| current.clone(), |entered| entered.merge(&current));
             (group.version, Some(current), values)
