@@ -27,7 +27,7 @@ test("an answer continues in a new chat, which has its calls and leaves the orig
   const copied = chat.answers.first();
   await openGroups(copied);
   await toolCalls(copied).first().click();
-  await expect(copied.locator("pre").first()).toContainText("20.5");
+  await expect(copied.getByTestId("tool-call-details")).toContainText("20.5");
   expect(await findings(page)).toEqual(NOTHING);
 
   await page.keyboard.press("Escape");

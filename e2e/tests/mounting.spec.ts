@@ -58,7 +58,7 @@ test("the messages and the message field that the server rendered never leave th
   await page.goto(address, { waitUntil: "commit" });
   const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
   await answer.waitFor();
-  // Nodes that are moved are removed and inserted again: whoever reads with a screen reader would lose the place.
+  // Nodes that are moved are removed and inserted again. A screen reader would lose its place in them.
   const removed = await page.evaluateHandle(() => {
     const kept = [...document.querySelectorAll("#page, main, .thread, .messages, article, article .prose, .dock, .composer, #composer")];
     const removed: string[] = [];
@@ -202,9 +202,9 @@ for (const way of ["the key", "the button"]) {
 
 test("navigating while the page is mounted works, and a sent message stays with its conversation", async ({ page, request }) => {
   const [one, other] = [await converse(request, 1), await converse(request, 2)];
-  await hold(page, "setTimeout", "body > [data-building]");
+  await hold(page, "setTimeout", "body > [data-attached]");
   await page.goto(one);
-  await expect(page.locator("body > [data-building]")).toHaveCount(1);
+  await expect(page.locator("body > [data-attached]")).toHaveCount(1);
   const composer = page.getByTestId("composer");
   await composer.fill("What is 2 + 3?");
   await composer.press("Enter");

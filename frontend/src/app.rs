@@ -52,7 +52,7 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 /// - It scrolls a conversation to its newest message. Otherwise the browser would lay out and briefly show the top,
 ///   too.
 /// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
-///   interactive is stored as a draft. The page takes the field over, and sends the text if the user asked for that
+///   interactive is stored as a draft. The page attaches to the field, and sends the text if the user asked for that
 ///   (`browser::take_field`). If the page cannot be loaded, the text can be edited again.
 /// - It marks a button of a message, the list, or the header that the user presses before that part is interactive.
 ///   The button is pressed again once it is. A menu that the user closes in the meantime is not reopened.
@@ -287,13 +287,14 @@ pub(crate) async fn mount() {
         view! { <ChatPage start /> }
     };
     in_turn::begin();
-    leptos::mount::mount_to(root, page).forget();
+    leptos::mount::mount_to(root.clone(), page).forget();
     loop {
         browser::next_task().await;
         browser::released().await;
         let Some(is_due) = in_turn::next() else { break };
         is_due.try_set(true);
         tick().await;
+        browser::replace_children(&root);
     }
     let around = in_turn::take_around();
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();

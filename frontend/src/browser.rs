@@ -25,8 +25,8 @@ use web_sys::{HtmlDocument, Window};
 pub(crate) use self::attach::{DrawnPart, begin, finish};
 pub(crate) use self::{
     attach::{
-        DRAWN, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released, remove_stale,
-        replace_stale, show,
+        DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released, remove_stale,
+        replace_children, replace_stale,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},

@@ -1,8 +1,7 @@
 //! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
 //! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
-//! the caret, a selection and the scroll position. Everything else is built beside the server's elements, hidden, and
-//! replaces them once it is complete: first the parts around the message field, then the list and the header. The
-//! document's script (`app`) marks the button that the user presses in a part that is replaced later; the button is
+//! the caret, a selection and the scroll position. Everything else is built again and replaces the server's elements:
+//! first what is around the message field, then the list and the header. The document's script (`app`) marks the button that the user presses in a part that is replaced later; the button is
 //! pressed again once that part is interactive.
 
 use wasm_bindgen::JsCast;
@@ -21,11 +20,11 @@ pub(crate) const DRAWN: &str = "data-drawn";
 /// work at once.
 pub(crate) const PRESSED: &str = "data-pressed";
 
+/// Marks elements that stay when the element that they are in is attached, because they are attached or replaced later.
+pub(crate) const PART: &str = "data-part";
+
 /// Marks server-rendered elements that the page is attached to, until all of the page is.
 const ATTACHED: &str = "data-attached";
-
-/// Marks attached elements while their new children are built. The style hides the new children meanwhile.
-const BUILDING: &str = "data-building";
 
 /// Marks the page if the user left the address that the server rendered it for.
 const STALE: &str = "data-stale";
@@ -49,31 +48,24 @@ struct Spot {
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) fn begin(id: &str) -> Option<HtmlElement> {
     let root = find(&format!("#{id}"))?;
-    mark_children(&root);
+    mark(&root);
     root.dyn_into().ok()
 }
 
 /// Returns the server-rendered element with this ID, to build its new children in it. Returns `None` if the server
 /// rendered no such element, if it is already in use, or if it belongs to an address that the user has left.
 pub(crate) fn attach(id: &str) -> Option<Element> {
-    if !IS_HERE {
-        return None;
-    }
-    let element = find(&format!("[{BUILDING}] > #{id}[{DRAWN}]"))?;
-    if is_stale(&element) {
-        return None;
-    }
+    let element = drawn_by_server(id).filter(|element| element.has_attribute(DRAWN))?;
     element.remove_attribute(DRAWN).ok()?;
-    element.set_attribute(ATTACHED, "").ok()?;
-    mark_children(&element);
+    mark(&element);
     Some(element)
 }
 
-fn mark_children(element: &Element) {
+fn mark(element: &Element) {
     for child in children(element) {
         let _ = child.set_attribute(DRAWN, "");
     }
-    let _ = element.set_attribute(BUILDING, "");
+    let _ = element.set_attribute(ATTACHED, "");
 }
 
 /// Inserts an element into its parent. An element of the server that is already there does not move. New nodes that
@@ -98,27 +90,26 @@ pub(crate) fn insert(element: &Element, parent: &Element, marker: Option<&Node>)
     }
 }
 
-/// Shows the new children of an attached element, and removes the server's elements that they replace. Messages, and
-/// the elements with the IDs in `parts`, stay server-rendered for now.
-pub(crate) fn show(element: &Element, parts: &[&str]) {
+/// Removes the server's children of an attached element, once its new children are built. Parts and messages stay.
+pub(crate) fn replace_children(element: &Element) {
+    remove_drawn(element, |child| child.has_attribute(PART) || is_message(child) && !is_stale(child));
+}
+
+fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
     let focused = focused();
-    let stays = |child: &Element| parts.contains(&&*child.id()) || is_message(child) && !is_stale(child);
     for child in children(element).into_iter().filter(|child| child.has_attribute(DRAWN) && !stays(child)) {
         child.remove();
     }
-    let _ = element.remove_attribute(BUILDING);
     if let Some(focused) = focused.filter(|focused| !focused.is_connected()) {
         focus(&focused.id());
     }
 }
 
-/// Shows all that was built. The elements with the IDs in `parts` stay server-rendered for now.
+/// Removes the server's parts that the page did not attach to. Those with the IDs in `later` stay, and messages.
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
-pub(crate) fn finish(parts: &[&str]) {
-    for element in found(&format!("[{BUILDING}]")) {
-        show(&element, parts);
-    }
+pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
+        remove_drawn(&element, |child| later.contains(&&*child.id()) || is_message(child) && !is_stale(child));
         let _ = element.remove_attribute(ATTACHED);
     }
 }
@@ -132,7 +123,7 @@ pub(crate) async fn released() {
 /// Takes note that the page shows another address than the one that the server rendered. Has no effect once the page
 /// is mounted.
 pub(crate) fn drop_stale() {
-    if let Some(root) = find(&format!("body > [{BUILDING}]")) {
+    if let Some(root) = find(&format!("body > [{ATTACHED}]")) {
         let _ = root.set_attribute(STALE, "");
     }
 }

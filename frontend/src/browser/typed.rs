@@ -1,4 +1,4 @@
-//! Takes over the message field from the document's script (`app`), which handles it until the page is interactive.
+//! Attaches the page to the message field, which the document's script (`app`) handles until then.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlTextAreaElement};
@@ -11,7 +11,7 @@ pub(crate) const SENDS: &str = "data-sends";
 /// Name of the event that tells the document's script that the page handles the field from now on.
 pub(crate) const TAKEN: &str = "taken";
 
-/// What the user did in the field before the page was interactive.
+/// Input of the user in the field before the page was interactive.
 pub(crate) struct TypedEarly {
     /// The text in the field.
     pub(crate) text: String,
@@ -19,7 +19,8 @@ pub(crate) struct TypedEarly {
     pub(crate) is_sent: bool,
 }
 
-/// Takes over the server-rendered field with this ID. Returns `None` if the server did not render it.
+/// Ends the script's handling of the server-rendered field with this ID, and returns the user's input. Returns `None` if
+/// the server did not render the field.
 pub(crate) fn take_field(id: &str) -> Option<TypedEarly> {
     let field: HtmlTextAreaElement = drawn_by_server(id)?.dyn_into().ok()?;
     field.dispatch_event(&Event::new(TAKEN).ok()?).ok()?;

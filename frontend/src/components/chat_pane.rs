@@ -109,20 +109,11 @@ pub(crate) fn ChatPane(
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => None,
     });
-    let is_deleted = memo(move |_| session.place.with(|place| *place == Place::Deleted));
-    let is_archived = memo(move |_| {
-        current.get().and_then(|uuid| list.find(uuid)).filter(|item| item.archived).map(|item| item.uuid)
-    });
     let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let dock = move || {
         Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
             {connection_note(session)}
-            {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
-            {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
-            // `SignedOut` already shows that the session has ended.
-            {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
-                <p class="failure" role="alert" data-testid="notice">{notice}</p>
-            })}
+            {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
             {later(move || has_queue.get().then_some(Other::Queue(session)))}
             <Composer session />
@@ -240,6 +231,29 @@ fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolC
         });
         on_cleanup(move || seen.remove());
     });
+}
+
+/// Renders the notices about the conversation, and about the last request.
+fn notices(
+    session: Session,
+    list: ConversationList,
+    current: Signal<Option<Uuid>>,
+    open_new_chat: Callback<()>,
+) -> AnyView {
+    let text = use_language();
+    let is_deleted = memo(move |_| session.place.with(|place| *place == Place::Deleted));
+    let is_archived = memo(move |_| {
+        current.get().and_then(|uuid| list.find(uuid)).filter(|item| item.archived).map(|item| item.uuid)
+    });
+    view! {
+        {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
+        {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
+        // `SignedOut` already shows that the session has ended.
+        {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
+            <p class="failure" role="alert" data-testid="notice">{notice}</p>
+        })}
+    }
+    .into_any()
 }
 
 fn deleted_notice(open_new_chat: Callback<()>) -> AnyView {

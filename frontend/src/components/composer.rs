@@ -130,7 +130,7 @@ fn message_field(session: Session, field: NodeRef<html::Textarea>) -> AnyView {
     sized.containing(textarea.containing(()))
 }
 
-/// Takes over what the user wrote into the field before the page was interactive.
+/// Adopts the text that the user wrote into the field before the page was interactive.
 fn take_early_text(session: Session) {
     let Some(TypedEarly { text, is_sent }) = browser::take_field(COMPOSER_ID) else { return };
     if session.draft.with_untracked(|draft| *draft != text) {

@@ -82,7 +82,7 @@ pub(crate) fn Header(
         }
     };
     view! {
-        <header class="header" id=HEADER_ID>
+        <header class="header" id=HEADER_ID data-part="">
             <button
                 type="button"
                 class="button icon-only quiet narrow-only"

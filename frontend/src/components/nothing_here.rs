@@ -1,8 +1,11 @@
 //! Content for conversations that do not exist or could not be loaded.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, tachys::html::class::class};
 
-use crate::language::use_language;
+use crate::{components::own_element::Attached, language::use_language};
+
+/// ID of the content.
+const NOTHING_ID: &str = "nothing";
 
 /// Says that the address does not exist.
 #[component]
@@ -11,13 +14,12 @@ pub(crate) fn NothingHere(
     message: &'static str,
 ) -> impl IntoView {
     let text = use_language();
-    view! {
-        <section class="nothing">
-            <h1>{text.not_found_title()}</h1>
-            <p>{message}</p>
-            <a class="button primary" href="/">{text.start_new()}</a>
-        </section>
-    }
+    let content = view! {
+        <h1>{text.not_found_title()}</h1>
+        <p>{message}</p>
+        <a class="button primary" href="/">{text.start_new()}</a>
+    };
+    Attached::new("section", NOTHING_ID).with(class("nothing")).containing(content)
 }
 
 /// Says that loading failed. The link reloads, also without JavaScript.
@@ -29,21 +31,20 @@ pub(crate) fn LoadFailed(
     retry: impl Fn() + 'static,
 ) -> impl IntoView {
     let text = use_language();
-    view! {
-        <section class="nothing" role="alert">
-            <h1>{text.failed_title()}</h1>
-            <p>{message}</p>
-            <a
-                class="button primary"
-                href=""
-                rel="external"
-                on:click=move |event| {
-                    event.prevent_default();
-                    retry();
-                }
-            >
-                {text.try_again()}
-            </a>
-        </section>
-    }
+    let content = view! {
+        <h1>{text.failed_title()}</h1>
+        <p>{message}</p>
+        <a
+            class="button primary"
+            href=""
+            rel="external"
+            on:click=move |event| {
+                event.prevent_default();
+                retry();
+            }
+        >
+            {text.try_again()}
+        </a>
+    };
+    Attached::new("section", NOTHING_ID).with(class("nothing")).attr("role", "alert").containing(content)
 }

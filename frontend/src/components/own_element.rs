@@ -43,19 +43,17 @@ impl OwnElement {
 }
 
 /// An element that stays as the server rendered it. In the browser, the server's element with the ID gets the attributes
-/// and listeners, and its children are built anew. If there is none, the browser creates it.
+/// and listeners, and its children are built again. If there is none, the browser creates it.
 pub(crate) struct Attached {
     tag: &'static str,
     id: &'static str,
     attributes: Vec<AnyAttribute>,
-    /// `true` if some of its children are built later.
-    is_partial: bool,
 }
 
 impl Attached {
     /// Creates an element without children.
     pub(crate) fn new(tag: &'static str, id: &'static str) -> Self {
-        Self { tag, id, attributes: Vec::new(), is_partial: false }.attr("id", id)
+        Self { tag, id, attributes: Vec::new() }.attr("id", id).attr(browser::PART, "")
     }
 
     /// Adds an attribute.
@@ -69,7 +67,7 @@ impl Attached {
         self
     }
 
-    /// Returns the element with its children. They are shown once they are built.
+    /// Returns the element with its children.
     pub(crate) fn containing(self, children: impl IntoView + 'static) -> AnyView {
         let children = children.into_any();
         if browser::IS_HERE {
@@ -80,23 +78,15 @@ impl Attached {
         }
     }
 
-    /// Returns the element with its children, some of which are built later. The server's children stay until the page
-    /// is complete.
-    pub(crate) fn containing_parts(self, children: impl IntoView + 'static) -> AnyView {
-        Self { is_partial: true, ..self }.containing(children)
-    }
-
     #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
     fn build(self, children: AnyView) -> OwnElementState {
-        let Self { tag, id, attributes, is_partial } = self;
+        let Self { tag, id, attributes } = self;
         let create = || document().create_element(tag).expect("views are built in a browser only");
         let element = browser::attach(id).unwrap_or_else(create);
         let attributes = attributes.build(&element);
         let mut children = children.build();
         children.mount(&element, None);
-        if !is_partial {
-            browser::show(&element, &[]);
-        }
+        browser::replace_children(&element);
         OwnElementState { element, _owned: Box::new((attributes, children)) }
     }
 }

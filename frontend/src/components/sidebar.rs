@@ -62,6 +62,8 @@ pub(crate) fn Sidebar(
         <nav
             class="sidebar"
             id=SIDEBAR_ID
+            // `PART`
+            data-part=""
             data-testid="sidebar"
             aria-label=text.conversations()
             node_ref=area

@@ -162,8 +162,10 @@ impl Slot {
     /// Returns the slot whose element has this ID.
     pub(crate) fn of_element(id: &str) -> Option<Self> {
         let (rest, number) = id.strip_prefix(SLOT)?.rsplit_once('-')?;
+        // The IDs of copied calls are negative.
+        let (rest, sign) = rest.strip_suffix('-').map_or((rest, 1), |rest| (rest, -1));
         let (_, name) = rest.rsplit_once('-')?;
-        let number = number.parse().ok()?;
+        let number = sign * number.parse::<i64>().ok()?;
         let slots = [
             Self::Edit,
             Self::Approval(ToolCallId(number)),

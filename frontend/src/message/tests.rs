@@ -9,7 +9,7 @@ use tallybook_protocol::{
 };
 use uuid::Uuid;
 
-use super::{Live, View};
+use super::{Live, Slot, View};
 use crate::{
     language::Language,
     transcript::{Entry, ItemKey, Transcript, fold},
@@ -145,6 +145,21 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
         assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
     }
     assert!(!answer.contains("older-version"), "there is one version: {answer}");
+}
+
+#[test]
+fn slots_are_found_by_their_elements() {
+    // A played answer and a copied call have negative IDs.
+    for (message, number) in [(5, 12), (-5, 12), (5, -12), (-5, -12)] {
+        let call = ToolCallId(number);
+        for slot in [Slot::Details(call), Slot::Approval(call), Slot::Reasoning(3), Slot::Edit, Slot::Author] {
+            let id = slot.element_id(MessageId(message));
+            assert_eq!(Slot::of_element(&id), Some(slot), "{id}");
+        }
+    }
+    for id in ["slot-", "slot-5-details-", "slot-5-other-1", "slot-5-details-x", "details-1"] {
+        assert_eq!(Slot::of_element(id), None, "{id}");
+    }
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             />
         };
         let main = Attached::new("main", MAIN_ID).with(class("main")).attr("tabindex", "-1");
-        main.with(prop("inert", drawer.is_modal)).containing_parts(children)
+        main.with(prop("inert", drawer.is_modal)).containing(children)
     };
 
     // Rendering is a task of its own, after the state above was created.
@@ -177,7 +177,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         let columns = Attached::new("div", PAGE_ID).with(class("page")).with(class(("sidebar-open", drawer.open)));
         view! {
             <a class="skip-link" href=format!("#{MAIN_ID}") prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
-            {columns.containing_parts(list_and_pane)}
+            {columns.containing(list_and_pane)}
             {in_turn(move || notes(list, connecting))}
             {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
             {in_turn(move || palette_view(palette, list, run))}

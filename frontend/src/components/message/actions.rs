@@ -161,6 +161,6 @@ fn parse_key(key: &str) -> Option<ItemKey> {
     if let Some(id) = key.strip_prefix("call-") {
         return Some(ItemKey::Call(ToolCallId(id.parse().ok()?)));
     }
-    let (message, step) = key.strip_prefix("thought-")?.split_once('-')?;
+    let (message, step) = key.strip_prefix("thought-")?.rsplit_once('-')?;
     Some(ItemKey::Thought(MessageId(message.parse().ok()?), step.parse().ok()?))
 }

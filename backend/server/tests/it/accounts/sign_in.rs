@@ -21,7 +21,7 @@ fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// What the sign-in form says in a browser whose user was deactivated.
+/// Message of the sign-in form in a browser whose user was deactivated.
 const DEACTIVATED: &str = "An admin deactivated your account.";
 
 on_every_engine! {
