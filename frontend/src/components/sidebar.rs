@@ -62,7 +62,6 @@ pub(crate) fn Sidebar(
         <nav
             class="sidebar"
             id=SIDEBAR_ID
-            // `PART`
             data-part=""
             data-testid="sidebar"
             aria-label=text.conversations()
@@ -94,26 +93,7 @@ pub(crate) fn Sidebar(
                 <Draw icon=Icon::Plus />
                 {text.new_chat()}
             </a>
-            <div class="search-place">
-            <Draw icon=Icon::Magnifier />
-            <input
-                type="search"
-                class="field search"
-                id=SEARCH_ID
-                data-testid="search"
-                autocomplete="off"
-                aria-label=text.search()
-                placeholder=text.search()
-                disabled=!browser::IS_HERE
-                prop:value=move || list.search.get()
-                on:input:target=move |event| list.search_for(event.target().value())
-                on:keydown=move |event| if escapes(&event) && !list.search.with_untracked(String::is_empty) {
-                    // Escape ends the search, and does nothing else.
-                    event.prevent_default();
-                    list.search_for(String::new());
-                }
-            />
-            </div>
+            {search_field(list, text)}
             </div>
             {move || heading(list, text)}
             <ul class="conversations">
@@ -182,6 +162,33 @@ fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
         .into_any()
     };
     (list.view() == View::Conversations).then(button)
+}
+
+/// Renders the search field.
+fn search_field(list: ConversationList, text: Language) -> AnyView {
+    view! {
+        <div class="search-place">
+            <Draw icon=Icon::Magnifier />
+            <input
+                type="search"
+                class="field search"
+                id=SEARCH_ID
+                data-testid="search"
+                autocomplete="off"
+                aria-label=text.search()
+                placeholder=text.search()
+                disabled=!browser::IS_HERE
+                prop:value=move || list.search.get()
+                on:input:target=move |event| list.search_for(event.target().value())
+                on:keydown=move |event| if escapes(&event) && !list.search.with_untracked(String::is_empty) {
+                    // Escape ends the search, and does nothing else.
+                    event.prevent_default();
+                    list.search_for(String::new());
+                }
+            />
+        </div>
+    }
+    .into_any()
 }
 
 /// The heading of the list: visually hidden above the groups, and with a Back button in the archive.
