@@ -92,6 +92,7 @@ test("a calculation is answered live, its tool calls can be opened, and a reload
     await bare.goto(page.url());
     expect(await new ChatPage(bare).transcript()).toEqual(transcript);
     await expect(bare.getByTestId("composer"), "the message field is not interactive yet").toBeDisabled();
+    await expect(bare.getByTestId("composer"), "it is empty, and shows its placeholder").toHaveValue("");
     await context.close();
   });
 });

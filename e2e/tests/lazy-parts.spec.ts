@@ -88,6 +88,25 @@ test("a message can be sent and read before the lazy part of messages is loaded"
   await expect(notice(page)).toBeHidden();
 });
 
+test("the first message of a chat is shown before the lazy part of messages is loaded", async ({ page }) => {
+  const { opened, open: load } = gate();
+  await page.route(MESSAGES, async (route) => {
+    await opened;
+    await route.continue();
+  });
+  await open(page);
+  await page.getByTestId("composer").fill("What is 1 + 2?");
+  await page.keyboard.press("Enter");
+  const question = page.locator(".first-question");
+  await expect(question).toHaveText("What is 1 + 2?");
+  await expect(page, "the server has stored it").toHaveURL(/\/c\//);
+  await expect(question).toBeVisible();
+  load();
+  const chat = new ChatPage(page);
+  await expect(chat.messages).toHaveCount(2);
+  await expect(question).toHaveCount(0);
+});
+
 test("a conversation is readable before it is interactive, and says why it is not", async ({ page, request, tolerated }) => {
   tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|HTTP status/i);
   let works = false;

@@ -82,6 +82,22 @@ test("the messages and the message field that the server rendered never leave th
   await expect(page.locator("#page, main, .thread, .messages, .dock, .composer, #composer"), "there is one of each").toHaveCount(7);
 });
 
+test("a page becomes interactive while the user selects text with the mouse", async ({ page, request }) => {
+  const address = await converse(request, 2);
+  const release = await holdProgram(page);
+  await page.goto(address, { waitUntil: "commit" });
+  const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
+  const box = (await answer.boundingBox())!;
+  await page.mouse.move(box.x + 1, box.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 20, box.y + 5);
+  release();
+  await alive(page);
+  await page.mouse.move(box.x + box.width - 1, box.y + box.height - 5);
+  await page.mouse.up();
+  expect((await page.evaluate(() => getSelection()!.toString())).trim()).toBe((await answer.innerText()).trim());
+});
+
 test("the user can type and navigate before the list and the header are interactive", async ({ page, request }) => {
   const address = await converse(request, 1);
   await hold(page, "setTimeout");

@@ -15,7 +15,7 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::browser;
 use crate::{
     address::Address,
-    browser::{BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
+    browser::{ATTACHED, BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
     components::{
         commands::HANDLED_BY_INPUT_METHOD,
         composer::OF_KEYS,
@@ -72,7 +72,8 @@ fn before_paint(address: Address, user: i64) -> String {
          const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
          addEventListener('dragover', keepFile); addEventListener('drop', keepFile);\
          addEventListener('click', event => {{ const button = event.target.closest('button');\
-         if (!button || 'alive' in document.body.dataset && !button.closest('[{DRAWN}]')) return;\
+         const isAttached = 'alive' in document.body.dataset || document.querySelector('[{ATTACHED}]');\
+         if (!button || isAttached && !button.closest('[{DRAWN}]')) return;\
          document.querySelector('[{PRESSED}]')?.removeAttribute('{PRESSED}'); button.setAttribute('{PRESSED}', ''); }});\
          addEventListener('toggle', ({{ newState, target }}) => {{ if (newState === 'closed')\
          document.querySelector(`[{PRESSED}][popovertarget=\"${{target.id}}\"]`)?.removeAttribute('{PRESSED}'); }}, true);\

@@ -25,8 +25,8 @@ use web_sys::{HtmlDocument, Window};
 pub(crate) use self::attach::{DrawnPart, begin, finish};
 pub(crate) use self::{
     attach::{
-        DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released, remove_stale,
-        replace_children, replace_stale,
+        ATTACHED, DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released,
+        remove_stale, replace_children, replace_stale,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},
@@ -40,7 +40,7 @@ pub(crate) use self::{
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
-    typed::{SENDS, TAKEN, TypedEarly, take_field},
+    typed::{SENDS, TAKEN, TypedEarly, release_field, take_field},
     upload::upload,
 };
 use crate::{
@@ -104,15 +104,11 @@ pub(crate) async fn next_frame() {
     let _ = JsFuture::from(promise).await;
 }
 
-/// Waits until no element of the document matches this selector, for at most 1800 frames (half a minute at 60 Hz).
-async fn until_none(selector: &str) {
+/// Waits while a condition is true, for at most 1800 frames (half a minute at 60 Hz).
+async fn while_true(condition: impl Fn() -> bool) {
     const MAX_FRAMES: u32 = 1800;
-    let is_there = || {
-        let found = window().ok()?.document()?.query_selector(selector).ok()?;
-        Some(found.is_some())
-    };
     for _ in 0..MAX_FRAMES {
-        if is_there() != Some(true) {
+        if !condition() {
             return;
         }
         next_frame().await;

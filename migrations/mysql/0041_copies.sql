@@ -1,5 +1,5 @@
 -- Messages that were copied to another conversation. The calls of a copied answer are in tables of their own: they ran
--- in the original, and nothing that counts calls may count them twice.
+-- in the original, so that each call is counted once.
 
 -- ID of the message that this one is a copy of. Refers to no row, because the copy outlasts the original.
 SET @is_missing = (SELECT COUNT(*) = 0 FROM information_schema.COLUMNS

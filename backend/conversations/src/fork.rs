@@ -1,5 +1,6 @@
 //! Copies messages to a new conversation of a user: a branch of the user's own conversation (fork), or the messages
-//! that a share link shows. The copies outlast the originals. Their calls did not run again, so nothing counts them.
+//! that a share link shows. The copies outlast the originals. Their calls did not run again, so statistics, budgets and
+//! usage do not include them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -67,7 +68,7 @@ impl ConversationService {
         fork: Uuid,
         branch: &[MessageId],
     ) -> Result<(), ServiceError> {
-        let mut tx = self.context.db.begin().await?;
+        let mut tx = self.context.db.begin_copy().await?;
         let created = copies::create_conversation_like(&mut tx, user, fork, original).await?;
         let id = created.ok_or(ServiceError::NotFound)?;
         let head = copies::copy_branch(&mut tx, id, branch).await?.ok_or(ServiceError::NotFound)?;

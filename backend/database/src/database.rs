@@ -139,11 +139,22 @@ impl Database {
     /// Begins a transaction that writes. On SQLite, takes the write lock at once. If the first write took the lock, it
     /// could fail because of a concurrent write, and the transaction would have to be repeated.
     pub async fn begin(&self) -> sqlx::Result<Transaction> {
+        self.begin_with("BEGIN").await
+    }
+
+    /// Starts a transaction that copies rows with `INSERT … SELECT`. At MySQL's default isolation, such a statement
+    /// locks the rows that it reads and the gaps between them, so other users' inserts would wait for it.
+    pub async fn begin_copy(&self) -> sqlx::Result<Transaction> {
+        self.begin_with("SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN").await
+    }
+
+    async fn begin_with(&self, mysql: &'static str) -> sqlx::Result<Transaction> {
         let Writer { pool, counts } = &self.writer;
         let open = match pool {
             Writers::MySql(pool, permits) => {
                 let permit = acquire_write_permit(permits).await?;
-                Open::MySql(with_timeout(STATEMENT_TIMEOUT, pool.begin()).await.map_err(before_commit)?, permit)
+                let begin = pool.begin_with(mysql);
+                Open::MySql(with_timeout(STATEMENT_TIMEOUT, begin).await.map_err(before_commit)?, permit)
             }
             Writers::Sqlite(pool) => {
                 let begin = pool.begin_with("BEGIN IMMEDIATE");

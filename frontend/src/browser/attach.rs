@@ -1,8 +1,8 @@
 //! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
 //! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
 //! the caret, a selection and the scroll position. Everything else is built again and replaces the server's elements:
-//! first what is around the message field, then the list and the header. The document's script (`app`) marks the button that the user presses in a part that is replaced later; the button is
-//! pressed again once that part is interactive.
+//! first what is around the message field, then the list and the header. The document's script (`app`) marks the button
+//! that the user presses in a part that is replaced later; the button is pressed again once that part is interactive.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node};
@@ -10,7 +10,7 @@ use web_sys::{Element, HtmlElement, Node};
 use super::{
     IS_HERE,
     focus::{focus, focus_in_place},
-    until_none, window,
+    while_true, window,
 };
 
 /// Marks server-rendered elements that are not part of the interactive page yet.
@@ -24,7 +24,7 @@ pub(crate) const PRESSED: &str = "data-pressed";
 pub(crate) const PART: &str = "data-part";
 
 /// Marks server-rendered elements that the page is attached to, until all of the page is.
-const ATTACHED: &str = "data-attached";
+pub(crate) const ATTACHED: &str = "data-attached";
 
 /// Marks the page if the user left the address that the server rendered it for.
 const STALE: &str = "data-stale";
@@ -111,20 +111,23 @@ pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
         remove_drawn(&element, |child| later.contains(&&*child.id()) || is_message(child) && !is_stale(child));
         let _ = element.remove_attribute(ATTACHED);
+        let _ = element.remove_attribute(STALE);
     }
 }
 
 /// Waits until no server-rendered element that will be replaced is being pressed. If an element is replaced while it
-/// is pressed, the browser sends no click. Messages stay.
+/// is pressed, the browser sends no click. Messages stay, so the user can select text in them meanwhile.
 pub(crate) async fn released() {
-    until_none(&format!("[{DRAWN}]:not(.message):active")).await;
+    let is_pressed = || find(&format!("[{DRAWN}]:not(.message):active")).is_some() && find(".message:active").is_none();
+    while_true(is_pressed).await;
 }
 
-/// Takes note that the page shows another address than the one that the server rendered. Has no effect once the page
-/// is mounted.
+/// Removes the server-rendered conversation, because the page shows another address than the one that it was rendered
+/// for. Has no effect once the page is mounted.
 pub(crate) fn drop_stale() {
     if let Some(root) = find(&format!("body > [{ATTACHED}]")) {
         let _ = root.set_attribute(STALE, "");
+        found(&format!("main > [{DRAWN}]:not(header)")).iter().for_each(Element::remove);
     }
 }
 

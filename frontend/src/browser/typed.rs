@@ -3,7 +3,7 @@
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlTextAreaElement};
 
-use super::drawn_by_server;
+use super::{drawn_by_server, window};
 
 /// Marks the field if the user asked to send its text.
 pub(crate) const SENDS: &str = "data-sends";
@@ -15,7 +15,7 @@ pub(crate) const TAKEN: &str = "taken";
 pub(crate) struct TypedEarly {
     /// The text in the field.
     pub(crate) text: String,
-    /// `true` if the user asked to send it.
+    /// `true` if the user asked to send it. The field is read-only until [`release_field`].
     pub(crate) is_sent: bool,
 }
 
@@ -24,8 +24,14 @@ pub(crate) struct TypedEarly {
 pub(crate) fn take_field(id: &str) -> Option<TypedEarly> {
     let field: HtmlTextAreaElement = drawn_by_server(id)?.dyn_into().ok()?;
     field.dispatch_event(&Event::new(TAKEN).ok()?).ok()?;
-    let is_sent = field.has_attribute(SENDS);
-    field.remove_attribute(SENDS).ok()?;
-    field.set_read_only(false);
-    Some(TypedEarly { text: field.value(), is_sent })
+    Some(TypedEarly { text: field.value(), is_sent: field.has_attribute(SENDS) })
+}
+
+/// Lets the user edit the field with this ID again, once its text is sent.
+pub(crate) fn release_field(id: &str) {
+    let field = window().ok().and_then(|window| window.document()?.get_element_by_id(id));
+    if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlTextAreaElement>().ok()) {
+        let _ = field.remove_attribute(SENDS);
+        field.set_read_only(false);
+    }
 }

@@ -127,7 +127,7 @@ fn message_field(session: Session, field: NodeRef<html::Textarea>) -> AnyView {
     let sized = Attached::new("div", COMPOSER_FIELD_ID)
         .with(class("composer-field"))
         .attr("data-text", move || session.draft.get());
-    sized.containing(textarea.containing(()))
+    sized.containing(textarea.empty())
 }
 
 /// Adopts the text that the user wrote into the field before the page was interactive.
@@ -139,6 +139,7 @@ fn take_early_text(session: Session) {
     if is_sent {
         spawn_local(async move {
             in_place().await;
+            browser::release_field(COMPOSER_ID);
             session.send_draft();
         });
     }

@@ -27,7 +27,7 @@ pub(crate) const MAIN_ID: &str = "main";
 /// The messages.
 pub(crate) const MESSAGES_ID: &str = "messages";
 
-/// The button that loads earlier messages.
+/// The place of the button that loads earlier messages.
 pub(crate) const EARLIER_ID: &str = "earlier";
 
 /// The message field and what is above and below it.

@@ -180,6 +180,11 @@ pub(crate) fn track_messages() {
     }
 }
 
+/// Returns `true` if messages can be rendered. Tracked.
+pub(crate) fn has_messages() -> bool {
+    use_context().is_none_or(|Later { messages, .. }| messages.is_here.get())
+}
+
 /// Loads a chunk with its style, and returns `true` if both succeeded.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 

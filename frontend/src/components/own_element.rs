@@ -27,9 +27,10 @@ pub(crate) struct OwnElement {
     build: Box<dyn FnOnce() -> OwnElementState + Send>,
 }
 
-/// The element, with what it needs as long as it exists.
+/// The element of a part.
 pub(crate) struct OwnElementState {
     element: Element,
+    /// State of its attributes and children, which ends with the element.
     _owned: Box<dyn Any>,
 }
 
@@ -43,7 +44,8 @@ impl OwnElement {
 }
 
 /// An element that stays as the server rendered it. In the browser, the server's element with the ID gets the attributes
-/// and listeners, and its children are built again. If there is none, the browser creates it.
+/// and listeners, and its children are built again. If there is none, the browser creates it. Views that change must not
+/// return it, because each time they would create another element.
 pub(crate) struct Attached {
     tag: &'static str,
     id: &'static str,
@@ -61,7 +63,7 @@ impl Attached {
         self.with(custom_attribute(name, value))
     }
 
-    /// Adds an attribute of a kind of its own: a class, a property, a listener, or a reference.
+    /// Adds any other attribute: a class, a property, a listener, or a reference.
     pub(crate) fn with(mut self, attribute: impl Attribute) -> Self {
         self.attributes.push(attribute.into_any_attr());
         self
@@ -78,16 +80,35 @@ impl Attached {
         }
     }
 
-    #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
+    /// Returns the element without children.
+    pub(crate) fn empty(self) -> AnyView {
+        if browser::IS_HERE {
+            let build = move || {
+                let (element, attributes) = self.element();
+                OwnElementState { element, _owned: Box::new(attributes) }
+            };
+            OwnElement { html: String::new(), build: Box::new(build) }.into_any()
+        } else {
+            html::custom(self.tag).add_any_attr(self.attributes).into_any()
+        }
+    }
+
     fn build(self, children: AnyView) -> OwnElementState {
-        let Self { tag, id, attributes } = self;
-        let create = || document().create_element(tag).expect("views are built in a browser only");
-        let element = browser::attach(id).unwrap_or_else(create);
-        let attributes = attributes.build(&element);
+        let (element, attributes) = self.element();
         let mut children = children.build();
         children.mount(&element, None);
         browser::replace_children(&element);
         OwnElementState { element, _owned: Box::new((attributes, children)) }
+    }
+
+    /// Returns the element with its attributes, and their state.
+    #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
+    fn element(self) -> (Element, <Vec<AnyAttribute> as Attribute>::State) {
+        let Self { tag, id, attributes } = self;
+        let create = || document().create_element(tag).expect("views are built in a browser only");
+        let element = browser::attach(id).unwrap_or_else(create);
+        let attributes = attributes.build(&element);
+        (element, attributes)
     }
 }
 

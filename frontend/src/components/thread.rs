@@ -31,7 +31,7 @@ use crate::{
         skeleton::Skeleton,
         typing::focus_composer,
     },
-    in_turn::in_next_frame,
+    in_turn::{in_next_frame, in_place},
     keys::Command,
     language::use_language,
     reactive::{effect, memo},
@@ -79,14 +79,24 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
     });
     let has_messages = memo(move |_| ids.with(|ids| !ids.is_empty()) || session.unstored.with(Option::is_some));
-    let has_earlier = memo(move |_| session.transcript.with(Transcript::has_earlier));
+    let is_loading = memo(move |_| session.is_loading());
+    // The server-rendered button stays visible until the conversation is loaded.
+    let server_drew_earlier = browser::drawn_by_server(EARLIER_ID).is_some_and(|place| place.child_element_count() > 0);
+    let has_earlier =
+        memo(move |_| session.transcript.with(Transcript::has_earlier) || (server_drew_earlier && is_loading.get()));
     let is_empty =
         memo(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
-    let is_loading = memo(move |_| session.is_loading());
 
     // The greeting is read from its beginning, so the view does not follow its end.
     let is_greeting = memo(move |_| is_empty.get() && !is_loading.get());
 
+    let is_in_place = RwSignal::new(false);
+    effect(move || {
+        spawn_local(async move {
+            in_place().await;
+            is_in_place.try_set(true);
+        });
+    });
     let room = Room::new();
     let following = Following::new(server_drew.as_ref(), area, room, is_greeting);
     follow_new_text(session, following);
@@ -107,6 +117,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
         {Attached::new("div", EARLIER_ID).with(class("earlier-place")).containing(earlier)}
         {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
+        {move || first_question(session).map(|question| view! { <p class="first-question" dir="auto">{question}</p> })}
     };
     let content = view! {
         {Attached::new("div", MESSAGES_ID).with(class("messages")).containing(messages)}
@@ -116,8 +127,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         .with(class("thread"))
         .attr("role", "log")
         .attr("aria-label", text.messages_label())
-        // A screen reader announces only new text.
-        .attr("aria-live", move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off"))
+        // A screen reader announces only new text, and not what the page builds in place of the server's.
+        .attr("aria-live", move || {
+            (!is_in_place.get() || is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
+        })
         .attr("tabindex", "0")
         .with(node_ref(area))
         .with(on(ev::click, move |event| {
@@ -157,6 +170,22 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         />
     }
     .into_any()
+}
+
+/// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow network,
+/// this takes seconds. Tracked.
+fn first_question(session: Session) -> Option<String> {
+    if later::has_messages() {
+        return None;
+    }
+    let unstored = session.unstored.with(|message| message.as_ref().map(|message| message.content.clone()));
+    let stored = || {
+        session.transcript.with(|transcript| match transcript.entries() {
+            [question] | [question, _] => Some(question.text.clone()),
+            _ => None,
+        })
+    };
+    unstored.or_else(stored).map(tallybook_nodes::bounded_text)
 }
 
 /// Reacts to messages that are added, removed, or moved.
@@ -201,8 +230,8 @@ fn hear_commands(area: NodeRef<html::Div>, session: Session) {
     });
 }
 
-/// Once all messages are mounted, none of the server's is left. If the user scrolled to the first one meanwhile,
-/// earlier ones are loaded.
+/// Removes the server-rendered messages that the page did not adopt, once all messages are mounted. If the user scrolled
+/// to the first one meanwhile, loads earlier ones.
 fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRef<html::Div>) {
     Effect::new(move |were_coming: Option<bool>| {
         let earlier = session.earlier.get();

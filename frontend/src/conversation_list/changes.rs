@@ -59,6 +59,10 @@ impl ConversationList {
     pub(crate) fn clear(self) {
         forget_conversation_drafts();
         self.trouble.set(None);
+        // Changes of deleted conversations can neither be sent nor undone.
+        self.undo.update(Undo::clear);
+        self.writes.update_value(Writes::clear);
+        self.end_selection();
         self.pages.update(Pages::clear);
         self.feed.publish(&News::Missed);
     }

@@ -43,6 +43,12 @@ impl Undo {
         self.last
     }
 
+    /// Removes all batches and deletions.
+    pub(super) fn clear(&mut self) {
+        self.batches.clear();
+        self.deleting.clear();
+    }
+
     /// Removes a batch; `None` if it was already undone.
     pub(super) fn take(&mut self, number: u32) -> Option<Batch> {
         let at = self.batches.iter().position(|batch| batch.number == number)?;

@@ -44,6 +44,11 @@ impl Writes {
         self.waiting.push_back((uuid, write));
     }
 
+    /// Removes the changes that are not sent yet.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Returns the next change that can be sent now.
     pub(super) fn next(&mut self) -> Option<(Uuid, Write)> {
         if self.running.len() >= MAX_AT_ONCE {

@@ -91,7 +91,10 @@ pub(crate) async fn is_of_deactivated(db: &Database, hash: &SecretHash) -> sqlx:
 /// Renews a session, unless it has ended meanwhile.
 pub(crate) async fn seen(db: &Database, id: i64, at: DateTime<Utc>, expires_at: DateTime<Utc>) -> sqlx::Result<()> {
     db.writer()
-        .query("UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ? AND expires_at > ?")
+        .query(
+            "UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ? AND expires_at > ? \
+             AND user_id IN (SELECT id FROM users WHERE deactivated_at IS NULL)",
+        )
         .bind(at)
         .bind(expires_at)
         .bind(id)

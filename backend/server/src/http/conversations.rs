@@ -1,7 +1,7 @@
-//! HTTP handlers for `/api/conversations`: create, fork, list, find, update, delete one or all. The handlers for turns are in
-//! `messages`.
+//! HTTP handlers for `/api/conversations`: create, fork, list, find, update, delete one or all. The handlers for turns
+//! are in `messages`.
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use tallybook_conversations::{ListFilter, ServiceError};
 use tallybook_protocol::{
@@ -60,7 +60,7 @@ pub(crate) async fn create(
 /// Continues in a new conversation: copies the messages up to and including an answer.
 ///
 /// The answer must be complete. The copies keep their tool calls, and share the files of the originals. The calls do not
-/// run again, and no usage counts twice. Feedback and approvals are not copied.
+/// run again, and usage is counted once. Feedback, approvals and playback are not copied.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/fork", operation_id = "fork_conversation", tag = "Conversations",
     request_body = NewFork,
@@ -108,9 +108,18 @@ pub(crate) async fn list(
 /// They are hidden permanently, as if each were deleted, and their turns are stopped. API keys cannot do this.
 #[utoipa::path(
     delete, path = "/api/conversations", operation_id = "delete_conversations", tag = "Conversations",
-    security(("session" = [])), responses((status = 200, body = DeletedConversations)),
+    security(("session" = [])), responses((status = 200, body = DeletedConversations), Invalid),
 )]
-pub(crate) async fn delete_all(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete_all(
+    state: State,
+    person: SessionUser,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    if !request.query_string().is_empty() {
+        let problem =
+            "This request has no parameters: it deletes all conversations. To delete some, delete each by its ID.";
+        return Err(ApiError::Query(problem.to_owned()));
+    }
     let user = person.0.user;
     let deleted = state.run(|service| async move { service.delete_all_conversations(user).await }).await?;
     Ok(HttpResponse::Ok().json(DeletedConversations { deleted }))

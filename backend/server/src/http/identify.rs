@@ -197,7 +197,7 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
         return request.into_response(refusal.error_response());
     }
     let response = match refusal {
-        // The form says why.
+        // The form shows the reason.
         ApiError::NotSignedIn | ApiError::AccountDeactivated => {
             to_sign_in(request.uri().path_and_query().map_or("/", |asked| asked.as_str()))
         }

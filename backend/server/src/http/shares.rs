@@ -127,8 +127,8 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     page(&state, status, chosen, reader, found)
 }
 
-/// Copies a shared conversation to the reader's own conversations, and redirects to the copy. A file of the
-/// conversation needs the permission to upload files.
+/// Copies a shared conversation to the reader's own conversations, and redirects to the copy. If the conversation has
+/// files, the reader needs the permission to upload.
 pub(crate) async fn continue_in_chat(
     state: State,
     request: HttpRequest,

@@ -104,6 +104,8 @@ on_every_engine! {
         events.until("content_delta").await;
 
         let delete = async || app.client.delete(app.url("/api/conversations")).send().await.unwrap();
+        let filtered = app.client.delete(app.url("/api/conversations?archived=true")).send().await.unwrap();
+        assert_eq!(filtered.status(), StatusCode::BAD_REQUEST, "a filter does not turn into no filter");
         let deleted = delete().await;
         assert_eq!(deleted.status(), StatusCode::OK);
         assert_eq!(deleted.json::<Value>().await.unwrap(), json!({"deleted": 253}));

@@ -263,7 +263,7 @@ fn form(
         ..page(state, request, text)
     };
     let status = match error {
-        // The form itself is what the browser asked for.
+        // The browser requested the form, and gets it.
         None | Some(ApiError::AccountDeactivated) => StatusCode::OK,
         Some(error) => error.status_code(),
     };
