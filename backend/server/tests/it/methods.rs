@@ -79,7 +79,7 @@ async fn a_wrong_method_is_answered_with_the_allowed_ones() {
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = format!("/api/conversations/{}", app.create_conversation().await);
     for (method, path, allowed) in [
-        (Method::DELETE, "/api/conversations".to_owned(), "GET, HEAD, POST"),
+        (Method::PUT, "/api/conversations".to_owned(), "GET, HEAD, POST, DELETE"),
         (Method::POST, conversation.clone(), "GET, HEAD, PATCH, DELETE"),
         (Method::OPTIONS, conversation.clone(), "GET, HEAD, PATCH, DELETE"),
         (Method::GET, format!("{conversation}/messages"), "POST"),
