@@ -99,8 +99,6 @@ test("the first message of a chat is shown before the lazy part of messages is l
   await page.keyboard.press("Enter");
   const question = page.locator(".first-question");
   await expect(question).toHaveText("What is 1 + 2?");
-  await expect(page.getByTestId("conversation-link").filter({ hasText: "What is 1 + 2?" }), "the server has stored it").toBeVisible();
-  await expect(question).toBeVisible();
   load();
   const chat = new ChatPage(page);
   await expect(chat.messages).toHaveCount(2);

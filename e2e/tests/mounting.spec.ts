@@ -87,6 +87,7 @@ test("a page becomes interactive while the user selects text with the mouse", as
   const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "commit" });
   const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
+  await expect(page.getByTestId("composer"), "the document's script has run").toBeFocused();
   const box = (await answer.boundingBox())!;
   await page.mouse.move(box.x + 1, box.y + 5);
   await page.mouse.down();
