@@ -299,7 +299,6 @@ pub(crate) async fn mount() {
     }
     let around = in_turn::take_around();
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
-    browser::released().await;
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
     browser::finish(&kept);

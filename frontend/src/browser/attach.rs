@@ -92,12 +92,14 @@ pub(crate) fn insert(element: &Element, parent: &Element, marker: Option<&Node>)
 
 /// Removes the server's children of an attached element, once its new children are built. Parts and messages stay.
 pub(crate) fn replace_children(element: &Element) {
-    remove_drawn(element, |child| child.has_attribute(PART) || is_message(child) && !is_stale(child));
+    remove_drawn(element, |child| child.has_attribute(PART));
 }
 
+/// Removes the server's children of an element, except messages of the shown conversation and those that `stays` names.
 fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
     let focused = focused();
-    for child in children(element).into_iter().filter(|child| child.has_attribute(DRAWN) && !stays(child)) {
+    let is_over = |child: &Element| !stays(child) && (!is_message(child) || is_stale(child));
+    for child in children(element).into_iter().filter(|child| child.has_attribute(DRAWN) && is_over(child)) {
         child.remove();
     }
     if let Some(focused) = focused.filter(|focused| !focused.is_connected()) {
@@ -109,7 +111,7 @@ fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
-        remove_drawn(&element, |child| later.contains(&&*child.id()) || is_message(child) && !is_stale(child));
+        remove_drawn(&element, |child| later.contains(&&*child.id()));
         let _ = element.remove_attribute(ATTACHED);
         let _ = element.remove_attribute(STALE);
     }

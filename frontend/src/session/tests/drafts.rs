@@ -92,7 +92,7 @@ fn the_last_question_is_edited_from_an_empty_message_field() {
 
     let mut empty = TestPage::new(Place::NewChat, "");
     empty.act(Action::EditLast);
-    assert_eq!(edited(&empty), None, "there is no question");
+    assert_eq!(edited(&empty), None, "an empty conversation");
 }
 
 #[test]
