@@ -12,12 +12,12 @@ export function told(name: string): string {
 export const url = told("TALLYBOOK_URL");
 export const key = told("TALLYBOOK_KEY");
 
-/** Name of the model. It answers `use add 1 2` with a call of `add`, `fault:NAME` with that fault, and other texts with an echo. */
+/** Name of the model. It answers `use add 1 2` with a call of `add`, `fault:NAME` with that fault, and other texts with an echo that counts images. */
 export const model = "by-hand";
 
 interface Conversation {
   uuid: string;
-  messages: { role: string; status: string; content: string; tool_calls: { tool_name: string; status: string; output: string }[] }[];
+  messages: { role: string; status: string; content: string; files?: { kind: string; media_type: string; context: string }[]; tool_calls: { tool_name: string; status: string; output: string }[] }[];
 }
 
 async function get<T>(path: string): Promise<T> {

@@ -46,7 +46,7 @@ test("a single model is named, without a menu", async ({ page }) => {
   await alive(page);
   const model = page.locator(".header").getByTestId("model");
   await expect(model).toHaveText("Model:demo");
-  await expect(model).toHaveAttribute("title", "demo, by demo");
+  await expect(model).toHaveAttribute("title", "demo, by demo · native tools");
   expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
   await expect(page.getByRole("combobox", { name: "Model" })).toHaveCount(0);
   await expect(page.getByTestId("send")).toBeVisible();

@@ -240,6 +240,7 @@ texts! {
     model_label: "Model:", "モデル:";
     choose_model: "Model for this conversation", "この会話のモデル";
     next_message_only: "Next message only", "次のメッセージのみ";
+    native_tools: "native tools", "ツールはネイティブ対応";
     prompted_tools: "prompted tools", "ツールはプロンプト経由";
     regenerate_with: "Regenerate with another model", "別のモデルで再生成";
     copied: "Copied", "コピーしました";

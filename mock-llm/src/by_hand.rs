@@ -26,8 +26,17 @@ pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
                 ["a", "b", "c"].iter().zip(operands).map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
             [text(format!("I use {name}.")), tool_call(*name, Value::Object(input).to_string())].into()
         }
-        _ => [text(format!("You said: {words}"))].into(),
+        _ => match count_images(&last["content"]) {
+            0 => [text(format!("You said: {words}"))].into(),
+            images => [text(format!("You said: {words} (images: {images})"))].into(),
+        },
     }
+}
+
+/// Counts the images in a message's content, in either wire format.
+fn count_images(content: &Value) -> usize {
+    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    blocks.iter().filter(|block| block["type"] == "image" || block["type"] == "image_url").count()
 }
 
 /// Returns the user's latest text.
@@ -84,6 +93,9 @@ mod tests {
         assert!(said("use add 1 2").contains(r#"{\"a\":\"1\",\"b\":\"2\"}"#));
         assert!(said("fault:cut").contains("Cut"));
         assert!(said("fault:nonsense").contains("overloaded"));
+        let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
+        let seen = json!({"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]});
+        assert!(shown(Format::OpenAi, &seen).contains("You said: What is it? (images: 1)"));
         let result = json!({"role": "tool", "content": "3"});
         assert!(shown(Format::OpenAi, &result).contains("The tool says: 3"));
         let result = json!({"role": "user", "content": [{"type": "tool_result", "content": "3"}]});

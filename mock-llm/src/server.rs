@@ -182,7 +182,8 @@ impl State {
 /// server.
 ///
 /// The server answers `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence
-/// that contains it, `fault:NAME` with that fault (see [`crate::fault`]), and anything else with an echo.
+/// that contains it, `fault:NAME` with that fault (see [`crate::fault`]), and anything else with an echo, which counts
+/// the images of the message.
 pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
     spawn(Arc::new(State::new(Source::ByHand)), port).await
 }

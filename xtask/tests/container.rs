@@ -54,6 +54,17 @@ fn compose_gives_the_app_no_unneeded_permissions() {
     assert!(service("mysql").contains("no-new-privileges:true") && service("mysql").contains("cap_drop: [ALL]"));
 }
 
+/// The reference says how to open the database of the containers.
+#[test]
+fn the_command_that_opens_the_database_fits_the_compose_file() {
+    let (compose, reference) = (read("docker-compose.yml"), read("docs/reference/sql.md"));
+    for setting in ["MYSQL_DATABASE: tallybook", "MYSQL_USER: tallybook", "MYSQL_PASSWORD:"] {
+        assert!(compose.contains(setting), "docker-compose.yml lacks {setting}");
+    }
+    let command = r#"docker compose exec mysql sh -c 'MYSQL_PWD="$MYSQL_PASSWORD" mysql -utallybook tallybook'"#;
+    assert!(reference.contains(command), "{reference}");
+}
+
 #[test]
 fn compose_starts_without_any_variable() {
     for file in ["docker-compose.yml", "compose.sqlite.yml"] {

@@ -44,7 +44,7 @@ fn approval(row: SavedApprovalRow) -> Approval {
         decided_by_user_id,
         created_at,
     } = row;
-    let conversation_id = uuid.parse().ok().filter(|_| scope == ApprovalScope::Conversation);
+    let conversation_id = (scope == ApprovalScope::Conversation).then_some(uuid);
     Approval {
         id,
         tool_name,

@@ -66,18 +66,16 @@ impl ConversationService {
     /// Lists a user's share links, newest first.
     pub async fn list_shares(&self, user: UserId) -> Result<Vec<Share>, ServiceError> {
         let rows = shares::list(&self.context.db, user).await?;
-        let share = |row: shares::ShareRow| {
-            Some(Share {
-                id: row.id,
-                path: path(row.token.parse().ok()?),
-                conversation_uuid: row.uuid.parse().ok()?,
-                title: row.title,
-                tool_calls: row.has_tool_calls,
-                files: row.has_files,
-                created_at: row.created_at,
-            })
+        let share = |row: shares::ShareRow| Share {
+            id: row.id,
+            path: path(row.token),
+            conversation_uuid: row.uuid,
+            title: row.title,
+            tool_calls: row.has_tool_calls,
+            files: row.has_files,
+            created_at: row.created_at,
         };
-        Ok(rows.into_iter().filter_map(share).collect())
+        Ok(rows.into_iter().map(share).collect())
     }
 
     /// Returns the copy that a link shows; `None` if the link does not exist or was revoked.

@@ -2,8 +2,9 @@
 //! side.
 
 use std::{
+    fs::File,
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{ExitStatus, Stdio},
     sync::{
         Arc,
@@ -52,18 +53,16 @@ impl FileProcessor {
         Self { wall_time, ..self }
     }
 
-    /// Reads the complete local file `file`. Its `name` only selects the media type of text: source code, CSV or
-    /// Markdown.
+    /// Reads `file` from its current position to its end. Its `name` only selects the media type of text: source code,
+    /// CSV or Markdown.
     ///
     /// Waits until fewer than two files are being read. If the returned future is dropped, the child is killed.
-    pub async fn process(&self, file: &Path, name: &str) -> Result<ProcessedFile, ProcessError> {
+    pub async fn process(&self, file: File, name: &str) -> Result<ProcessedFile, ProcessError> {
         let slot = timeout(QUEUE_TIMEOUT, self.slots.acquire()).await;
         let Ok(Ok(_slot)) = slot else {
             return Err(unavailable("too many files are waiting to be read", None));
         };
-        let input = tokio::fs::File::open(file).await;
-        let input = input.map_err(|error| unavailable("the stored file cannot be opened", Some(error)))?;
-        let mut child = self.start(input.into_std().await.into())?;
+        let mut child = self.start(file.into())?;
         let answer = timeout(self.wall_time, read_answer(&mut child)).await;
         // Whatever the child is doing, its answer is complete, so it has no reason to run on.
         let status = end(&mut child).await?;

@@ -1,6 +1,6 @@
 //! Stores content once per SHA-256 hash, and reads it: in the database, or in the store of `FILES_URL`.
 
-use std::{ops::Range, path::Path};
+use std::ops::Range;
 
 use async_stream::try_stream;
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use crate::{
     limits::CHUNK_BYTES,
     objects::Objects,
     store::blobs::{self, BlobRow, IN_DATABASE, NewBlob},
+    upload::Received,
 };
 
 /// Content as a stream of parts.
@@ -40,14 +41,14 @@ pub struct Content {
 /// Content to store.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    File(&'a Path),
+    File(&'a Received),
     Bytes(&'a [u8]),
 }
 
 impl<'a> Source<'a> {
-    async fn open(self) -> Result<Box<dyn AsyncRead + Send + Unpin + 'a>, FilesError> {
+    fn open(self) -> Result<Box<dyn AsyncRead + Send + Unpin + 'a>, FilesError> {
         Ok(match self {
-            Self::File(path) => Box::new(File::open(path).await.map_err(FilesError::Temporary)?),
+            Self::File(received) => Box::new(File::from_std(received.open()?)),
             Self::Bytes(bytes) => Box::new(bytes),
         })
     }
@@ -75,7 +76,7 @@ impl Contents {
         }
         let new = NewBlob { sha256, bytes, media_type, storage: IN_DATABASE, is_complete: false };
         if let Some(objects) = &self.objects {
-            let key = objects.create(sha256, &mut *source.open().await?).await?;
+            let key = objects.create(sha256, &mut *source.open()?).await?;
             let created = blobs::create(&self.db, NewBlob { storage: &key, is_complete: true, ..new }).await;
             if let Ok(true) = created {
                 return Ok(());
@@ -94,7 +95,7 @@ impl Contents {
     }
 
     async fn store_chunks(&self, sha256: &str, source: Source<'_>) -> Result<(), FilesError> {
-        let mut source = source.open().await?;
+        let mut source = source.open()?;
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
         for position in 0_i32.. {
             chunk.clear();

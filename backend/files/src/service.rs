@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::{
     FileCounts, FilesError, FilesSettings, StorageUrl, Upload,
     content::{Content, ContentRange, ContentStream, Contents, Source},
-    limits::{MAX_IMAGE_BYTES, MAX_UPLOADS, UPLOAD_QUEUE_TIMEOUT},
+    limits::{MAX_IMAGE_BYTES, MAX_PROCESSED, MAX_UPLOADS, PROCESS_QUEUE_TIMEOUT, UPLOAD_QUEUE_TIMEOUT},
     names::cleaned,
     objects::Objects,
     store::{
@@ -47,6 +47,7 @@ pub struct Files {
     settings: Arc<FilesSettings>,
     processor: FileProcessor,
     uploads: Arc<Semaphore>,
+    processed: Arc<Semaphore>,
     counts: FileCounts,
 }
 
@@ -61,6 +62,7 @@ impl Files {
             settings: Arc::new(settings),
             processor,
             uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            processed: Arc::new(Semaphore::new(MAX_PROCESSED)),
             counts: FileCounts::default(),
         })
     }
@@ -109,7 +111,9 @@ impl Files {
     }
 
     async fn process(&self, user: UserId, name: String, received: Received) -> Result<FileRow, FilesError> {
-        let processed = self.processor.process(&received.path, &name).await.map_err(refusal)?;
+        let permit = timeout(PROCESS_QUEUE_TIMEOUT, self.processed.acquire()).await;
+        let _permit = permit.map_err(|_| FilesError::Busy)?.map_err(|_| FilesError::Busy)?;
+        let processed = self.processor.process(received.open()?, &name).await.map_err(refusal)?;
         self.store(user, name, &received, processed).await
     }
 
@@ -159,7 +163,7 @@ impl Files {
             thumb_sha256: thumb.as_ref().map(|(sha256, _)| sha256.clone()),
         };
         for _ in 0..MAX_ATTEMPTS {
-            let original = Source::File(&received.path);
+            let original = Source::File(received);
             self.contents.store(&new.sha256, new.bytes, &new.media_type, original).await?;
             for (sha256, image) in [&model, &thumb].into_iter().flatten() {
                 let bytes = i64::try_from(image.bytes.len()).unwrap_or(i64::MAX);

@@ -1,19 +1,22 @@
 //! Receives the content of a file into a temporary file, so that memory stays bounded however large the file is.
 
+use std::{
+    fs::File,
+    io::{self, Seek as _},
+};
+
 use sha2::{Digest as _, Sha256};
-use tempfile::{NamedTempFile, TempPath};
-use tokio::{fs::File, io::AsyncWriteExt as _, sync::OwnedSemaphorePermit};
+use tokio::{io::AsyncWriteExt as _, sync::OwnedSemaphorePermit};
 
 use crate::FilesError;
 
 /// Maximum number of bytes that are buffered before they are written to the temporary file.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// An upload in progress. Dropping it deletes the temporary file.
+/// An upload in progress. Its temporary file has no name, so the system deletes it even if the server is killed.
 #[derive(Debug)]
 pub struct Upload {
-    file: File,
-    path: TempPath,
+    file: tokio::fs::File,
     hasher: Sha256,
     bytes: u64,
     max_bytes: u64,
@@ -22,8 +25,7 @@ pub struct Upload {
 
 /// An upload whose content is complete.
 pub(crate) struct Received {
-    /// Path of the temporary file, which is deleted when this is dropped.
-    pub(crate) path: TempPath,
+    file: File,
     /// SHA-256 hash of the content, in hex.
     pub(crate) sha256: String,
     pub(crate) bytes: u64,
@@ -32,12 +34,11 @@ pub(crate) struct Received {
 
 impl Upload {
     pub(crate) async fn begin(max_bytes: u64, permit: OwnedSemaphorePermit) -> Result<Self, FilesError> {
-        let made = tokio::task::spawn_blocking(NamedTempFile::new).await;
-        let made = made.map_err(|error| FilesError::Temporary(std::io::Error::other(error)))?;
-        let (file, path) = made.map_err(FilesError::Temporary)?.into_parts();
-        let mut file = File::from_std(file);
+        let created = tokio::task::spawn_blocking(tempfile::tempfile).await;
+        let created = created.map_err(|error| FilesError::Temporary(io::Error::other(error)))?;
+        let mut file = tokio::fs::File::from_std(created.map_err(FilesError::Temporary)?);
         file.set_max_buf_size(BUFFER_BYTES);
-        Ok(Self { file, path, hasher: Sha256::new(), bytes: 0, max_bytes, permit })
+        Ok(Self { file, hasher: Sha256::new(), bytes: 0, max_bytes, permit })
     }
 
     /// Adds a part of the content. Fails with `TooLarge` if the file gets larger than the operator allows.
@@ -53,7 +54,17 @@ impl Upload {
     /// Ends the upload.
     pub(crate) async fn end(mut self) -> Result<Received, FilesError> {
         self.file.flush().await.map_err(FilesError::Temporary)?;
-        let Self { path, hasher, bytes, permit, .. } = self;
-        Ok(Received { path, sha256: hex::encode(hasher.finalize()), bytes, _permit: permit })
+        let Self { file, hasher, bytes, permit, .. } = self;
+        let file = file.into_std().await;
+        Ok(Received { file, sha256: hex::encode(hasher.finalize()), bytes, _permit: permit })
+    }
+}
+
+impl Received {
+    /// Opens the content at its beginning. All handles share one position, so the content is read through one of them
+    /// at a time.
+    pub(crate) fn open(&self) -> Result<File, FilesError> {
+        let rewound = self.file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
+        rewound.map_err(FilesError::Temporary)
     }
 }

@@ -1,6 +1,7 @@
-// Tests an unmodified Open WebUI in a real browser: creates its first account, holds a conversation, and stops an answer. Then
-// checks what Tallybook has stored.
+// Tests an unmodified Open WebUI in a real browser: creates its first account, holds a conversation, stops an answer, and
+// uploads an image. Then checks what Tallybook has stored.
 
+import { readFile } from "node:fs/promises";
 import { type Page, expect, test } from "@playwright/test";
 import { book, calls, conversation, count, key, model, newest, url } from "../tallybook.ts";
 import { type OpenWebUi, start } from "./server.ts";
@@ -23,6 +24,8 @@ test.afterAll(async () => {
   await page?.close();
   await openWebUi?.stop();
 });
+
+const picture = await readFile(new URL("../../../backend/documents/tests/fixtures/picture.png", import.meta.url));
 
 /** Returns Open WebUI's own ID of the open chat. */
 const chat = () => /\/c\/([-\w]+)/.exec(page.url())![1]!;
@@ -93,4 +96,19 @@ test("a second request on a busy chat is answered, and Stop in Open WebUI stops 
   await send("use multiply 6 7");
   await expect(page.getByRole("log").getByRole("listitem").last()).toContainText('"result":"42"');
   expect((await conversation(uuid)).messages).toHaveLength(10);
+});
+
+test("an image that is uploaded in Open WebUI reaches the model and is stored once", async () => {
+  const answers = page.getByRole("log").getByRole("listitem");
+  await page.locator('input[type="file"]').first().setInputFiles({ name: "picture.png", mimeType: "image/png", buffer: picture });
+  await expect(page.locator("#message-input-container img").first()).toBeVisible();
+  await send("What is it?");
+  await expect(answers.last()).toContainText("You said: What is it? (images: 1)");
+  await expect(page.getByText("Response complete")).toBeAttached();
+  const files = (await newest()).messages.flatMap((message) => message.files ?? []);
+  expect(files.map(({ kind, media_type }) => `${kind} ${media_type}`)).toEqual(["image image/png"]);
+  // Open WebUI sends the image again with each later message of the chat.
+  await send("And now?");
+  await expect(answers.last()).toContainText("You said: And now?");
+  expect((await newest()).messages.flatMap((message) => message.files ?? [])).toHaveLength(1);
 });

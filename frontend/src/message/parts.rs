@@ -197,7 +197,7 @@ pub(crate) struct Prose<'a> {
 /// Creates the place of the Markdown in a range of the message's text.
 pub(super) fn prose(view: View<'_>, range: &Range<usize>) -> Element {
     let Range { start, end } = *range;
-    let is_complete = is_complete(view.entry, view.entry.grows_from(), start, end);
+    let is_complete = is_complete(view.entry, || view.entry.grows_from(), start, end);
     element("div")
         .with("class", "prose")
         .with("id", format!("{PROSE}{}-{start}", view.id))
@@ -228,7 +228,7 @@ impl<'a> Stretches<'a> {
     /// Returns `true` if the places of the Markdown are the same as in another state of the message.
     pub(crate) fn has_same_places(&self, other: &Self) -> bool {
         let place = |stretches: &Self, start: usize, end: usize| {
-            (start, is_complete(stretches.entry, stretches.grows_from, start, end))
+            (start, is_complete(stretches.entry, || stretches.grows_from, start, end))
         };
         let places = self.ends.iter().map(|(start, end)| place(self, *start, *end));
         places.eq(other.ends.iter().map(|(start, end)| place(other, *start, *end)))
@@ -239,15 +239,15 @@ impl<'a> Stretches<'a> {
         let (_, start) = id.strip_prefix(PROSE)?.rsplit_once('-')?;
         let start: usize = start.parse().ok()?;
         let end = *self.ends.get(&start)?;
-        let is_complete = is_complete(self.entry, self.grows_from, start, end);
+        let is_complete = is_complete(self.entry, || self.grows_from, start, end);
         Some(Prose { text: self.entry.text.get(start..end)?, is_complete })
     }
 }
 
 /// Returns `true` if the text from `start` to `end` will not grow. Text with an item after it does not, nor does that of a
-/// plan's step that has ended.
-fn is_complete(entry: &Entry, grows_from: usize, start: usize, end: usize) -> bool {
-    !(entry.is_streaming() && start >= grows_from && end == entry.text.len())
+/// plan's step that has ended. `grows_from` is called for the last text only, because it computes the whole layout.
+pub(super) fn is_complete(entry: &Entry, grows_from: impl FnOnce() -> usize, start: usize, end: usize) -> bool {
+    !(entry.is_streaming() && end == entry.text.len() && start >= grows_from())
 }
 
 /// Creates a line that opens something: a button, or on a page without scripts the summary of `details`.

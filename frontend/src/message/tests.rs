@@ -9,7 +9,7 @@ use tallybook_protocol::{
 };
 use uuid::Uuid;
 
-use super::{Live, Slot, View};
+use super::{Live, Slot, View, parts::is_complete};
 use crate::{
     language::Language,
     transcript::{Entry, ItemKey, Transcript, fold},
@@ -93,6 +93,17 @@ fn image(number: u128) -> MessageFile {
         pages: None,
         context: None,
     }
+}
+
+/// The layout of the whole answer is computed for its last text only.
+#[test]
+fn texts_before_the_last_one_are_complete_without_the_layout() {
+    let mut entry = conversation(|_| {})[1].as_ref().clone();
+    entry.status = MessageStatus::Streaming;
+    let end = entry.text.len();
+    assert!(is_complete(&entry, || panic!("this text is followed by another"), 0, end - 1));
+    assert!(!is_complete(&entry, || 0, 0, end));
+    assert!(is_complete(&entry, || end, 0, end));
 }
 
 #[test]

@@ -309,13 +309,17 @@ impl Language {
         }
     }
 
-    /// Names a model and its provider, and says if the model receives its tools in the prompt.
+    /// Names a model and its provider, and says how the model receives its tools.
     pub(crate) fn model_details(self, model: &CatalogModel) -> String {
         let name = self.model(&model.provider, &model.name);
-        match (self, model.tool_mode) {
-            (_, ToolOffer::Native | ToolOffer::Unknown) => name,
-            (Self::English, ToolOffer::Prompt) => format!("{name} · {}", self.prompted_tools()),
-            (Self::Japanese, ToolOffer::Prompt) => format!("{name}・{}", self.prompted_tools()),
+        let tools = match model.tool_mode {
+            ToolOffer::Native => self.native_tools(),
+            ToolOffer::Prompt => self.prompted_tools(),
+            ToolOffer::Unknown => return name,
+        };
+        match self {
+            Self::English => format!("{name} · {tools}"),
+            Self::Japanese => format!("{name}・{tools}"),
         }
     }
 

@@ -87,7 +87,7 @@ async fn find_page(
     for row in rows {
         let Some(snippet) = find_snippet(context, &row, words).await? else { continue };
         let shown = branches.is_shown(context, &row).await?;
-        items.extend(hit(row, shown, snippet));
+        items.push(hit(row, shown, snippet));
     }
     Ok(SearchPage { items, next_cursor: next.map(write_cursor), complete })
 }
@@ -266,11 +266,10 @@ fn message_id(row: &HitRow) -> Option<MessageId> {
     row.role().map(|_| row.cursor().message)
 }
 
-/// Converts a row. Returns `None` if the row's UUID is invalid, which Tallybook never writes.
-fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit> {
+fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> SearchHit {
     let cursor = row.cursor();
-    Some(SearchHit {
-        conversation_uuid: Uuid::parse_str(&row.uuid).ok()?,
+    SearchHit {
+        conversation_uuid: row.uuid,
         message_id: message_id(&row),
         role: row.role(),
         title: row.title,
@@ -279,7 +278,7 @@ fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit>
         shown,
         snippet,
         created_at: row.started_at.unwrap_or(cursor.time),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ pub(crate) struct SavedApprovalRow {
     pub tool_name: String,
     #[sqlx(try_from = "String")]
     pub scope: ApprovalScope,
-    pub uuid: String,
+    #[sqlx(try_from = "String")]
+    pub uuid: Uuid,
     pub tool_call_id: ToolCallId,
     pub decided_by: String,
     #[sqlx(try_from = "Option<String>")]

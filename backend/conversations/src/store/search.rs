@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, Handle, LONG_STATEMENT_TIMEOUT, Pattern, Query, select};
 use tallybook_protocol::{MessageId, Role, ToolCallId};
+use uuid::Uuid;
 
 use crate::store::rows::{ConversationId, is_copied, row_of_copy};
 
@@ -88,7 +89,8 @@ pub(crate) enum Field {
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct HitRow {
     pub conversation_id: ConversationId,
-    pub uuid: String,
+    #[sqlx(try_from = "String")]
+    pub uuid: Uuid,
     pub title: String,
     pub head_message_id: Option<MessageId>,
     cursor_time: DateTime<Utc>,

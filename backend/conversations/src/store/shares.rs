@@ -25,8 +25,10 @@ pub(crate) struct NewShareRow<'a> {
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ShareRow {
     pub id: ShareId,
-    pub token: String,
-    pub uuid: String,
+    #[sqlx(try_from = "String")]
+    pub token: Uuid,
+    #[sqlx(try_from = "String")]
+    pub uuid: Uuid,
     pub title: String,
     pub has_tool_calls: bool,
     pub has_files: bool,

@@ -64,8 +64,8 @@ pub(crate) struct AbandonedTurn {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The turn has begun. `has_documents` of its settings does not count the files of a new question, which the caller
-    /// stores.
-    Started(TurnRows, TurnSettings),
+    /// stores. `is_first` is `true` if the conversation had no messages before.
+    Started { rows: TurnRows, settings: TurnSettings, is_first: bool },
     /// The message was sent before; this is its turn.
     Duplicate(TurnRows),
     /// Another turn has claimed the conversation.
@@ -236,7 +236,7 @@ pub(crate) async fn begin_turn(
     .execute()
     .await?;
     let rows = TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH };
-    Ok(Claim::Started(rows, settings.into()))
+    Ok(Claim::Started { rows, settings: settings.into(), is_first: newest.is_none() })
 }
 
 /// A conversation that a new turn has claimed.

@@ -169,6 +169,9 @@ impl EndWriter<'_> {
     async fn try_write(&self, end: &RunEnd) -> sqlx::Result<()> {
         self.writer.settle().await?;
         let (partial, tool_calls) = self.log.partial_and_calls();
+        // Most answers are complete and all their calls have ended, so that there is nothing to change.
+        let may_have_open_calls =
+            end.status != MessageStatus::Complete || tool_calls.iter().any(|call| call.status.is_open());
         let event = self.last_event(end, &partial, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
         let PartialAnswer { content, reasoning, .. } = partial;
@@ -181,7 +184,7 @@ impl EndWriter<'_> {
             stop_reason: end.stop_reason.as_deref(),
             active: end.active,
         };
-        self.store_and_send(row, &reasoning, event, encoded).await
+        self.store_and_send(row, &reasoning, may_have_open_calls, (event, encoded)).await
     }
 
     /// Stores and sends the fallback end: the status `failed`, and at most [`MAX_FALLBACK_END_BYTES`] of the text.
@@ -199,7 +202,7 @@ impl EndWriter<'_> {
         let TurnRows { user_message_id, assistant_message_id: message_id, .. } = self.writer.rows();
         let event = error_event(message_id, Some(user_message_id), REJECTED, REJECTED_CODE);
         let encoded = EncodedEvent::of(&event)?;
-        self.store_and_send(row, &[], event, encoded).await
+        self.store_and_send(row, &[], true, (event, encoded)).await
     }
 
     /// Stores the end and its event in one transaction, then sends the event. Does nothing if this run no longer owns
@@ -208,8 +211,8 @@ impl EndWriter<'_> {
         &self,
         row: TurnEnd<'_>,
         reasoning: &[Reasoning],
-        event: ChatEvent,
-        encoded: EncodedEvent,
+        may_have_open_calls: bool,
+        (event, encoded): (ChatEvent, EncodedEvent),
     ) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
         let Some(mut write) = self.writer.begin().await? else {
@@ -218,7 +221,7 @@ impl EndWriter<'_> {
         };
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
         reasonings::create_missing(&mut write.tx, message_id, reasoning).await?;
-        if row.status != MessageStatus::AwaitingApproval {
+        if may_have_open_calls && row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
         }
         if self.is_given && row.status == MessageStatus::Complete {

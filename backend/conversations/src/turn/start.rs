@@ -221,8 +221,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         owner: &context.owner,
         lease: context.settings.lease,
     };
-    let (rows, mut settings) = match turns::begin_turn(&mut tx, conversation_id, new).await? {
-        Claim::Started(rows, settings) => (rows, settings),
+    let (rows, mut settings, is_first) = match turns::begin_turn(&mut tx, conversation_id, new).await? {
+        Claim::Started { rows, settings, is_first } => (rows, settings, is_first),
         Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
         Claim::Busy => return Ok(Start::Busy),
     };
@@ -236,10 +236,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         }
         chaining.store(&mut tx, *program, rows.assistant_message_id).await?;
     }
-    let places = match row {
-        Some(_) => messages::list_tree_nodes_in(&mut tx, conversation_id).await?,
-        None => first_tree_nodes(rows),
-    };
+    let places =
+        if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
     let run = NewRun {
         user,
         conversation_id,

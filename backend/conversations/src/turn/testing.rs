@@ -86,7 +86,7 @@ impl Fixture {
             lease: context.settings.lease,
         };
         let claim = turns::begin_turn(&mut tx, self.conversation_id, new).await.unwrap();
-        let Claim::Started(rows, _) = claim else { panic!("{claim:?}") };
+        let Claim::Started { rows, .. } = claim else { panic!("{claim:?}") };
         (tx, rows)
     }
 }

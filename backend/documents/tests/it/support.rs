@@ -1,7 +1,7 @@
 //! Runs files through real children, and builds PDF, ZIP and PNG files.
 
 use std::{
-    io::{Cursor, Write as _},
+    io::{Cursor, Seek as _, Write as _},
     path::PathBuf,
 };
 
@@ -30,9 +30,10 @@ pub(crate) async fn process_with(
     file: &[u8],
     name: &str,
 ) -> Result<ProcessedFile, ProcessError> {
-    let mut stored = tempfile::NamedTempFile::new().unwrap();
+    let mut stored = tempfile::tempfile().unwrap();
     stored.write_all(file).unwrap();
-    processor.process(stored.path(), name).await
+    stored.rewind().unwrap();
+    processor.process(stored, name).await
 }
 
 /// Reads a fixture, which is readable.

@@ -187,3 +187,26 @@ fn users_have_limits_by_default_where_they_sign_in() {
     assert!(turns > 0 && messages > 0 && tokens > 0, "{turns} {messages} {tokens}");
     assert_eq!(limits(&["--host=0.0.0.0", "--max-turns-per-person=0"]), (0, messages, tokens));
 }
+
+/// Errors of a provider, such as a wrong key, name the settings of the model in question.
+#[test]
+fn errors_of_a_model_in_the_file_name_the_settings_of_that_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tallybook.toml");
+    let key = folder.path().join("key");
+    std::fs::write(&key, "sk-secret").unwrap();
+    let names = |section: &str| {
+        std::fs::write(&file, format!("[[models]]\nname = \"A\"\nmodel = \"gpt\"\n{section}\n")).unwrap();
+        let settings = read(&["--config-file", file.to_str().unwrap(), "--openai-api-key", "sk-secret"]).unwrap();
+        let names = provider_settings(&settings).setting_names.clone();
+        (names.api_key, names.base_url)
+    };
+    let place = format!("of \"A\" in {}", file.display());
+    let base_url = format!("base_url {place}");
+    // Any variable that is set will do.
+    let own = "provider = \"openai\"\napi_key_env = \"PATH\"";
+    assert_eq!(names(own), ("PATH".to_owned(), base_url.clone()));
+    assert_eq!(names("provider = \"openai\""), ("OPENAI_API_KEY".to_owned(), base_url.clone()));
+    let elsewhere = "provider = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"";
+    assert_eq!(names(elsewhere), (format!("api_key_env {place}"), base_url));
+}

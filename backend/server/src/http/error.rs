@@ -558,5 +558,8 @@ mod tests {
         for word in types {
             assert!(table.contains(&format!("| `{word}` | ")), "{word} is not in docs/reference/api.md");
         }
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let with_underscore: Vec<&str> = rows.map(|(kind, _)| kind).filter(|kind| kind.contains('_')).collect();
+        assert_eq!(with_underscore, ["awaiting_approval", "already_decided", "tool_changed"]);
     }
 }

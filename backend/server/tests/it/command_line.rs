@@ -1,6 +1,7 @@
 //! The program's command line: what it prints, and how it rejects invalid settings.
 
 use std::{
+    fs::File,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -55,11 +56,12 @@ fn an_invalid_setting_stops_the_program_with_an_error_that_names_it() {
 async fn the_program_reads_files_as_a_confined_child_of_itself() {
     let processor = FileProcessor::new(PathBuf::from(env!("CARGO_BIN_EXE_tallybook")));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../documents/tests/fixtures");
-    let document = processor.process(&fixtures.join("90ms-rksj-h.pdf"), "report.pdf").await.unwrap();
+    let open = |name: &str| File::open(fixtures.join(name)).unwrap();
+    let document = processor.process(open("90ms-rksj-h.pdf"), "report.pdf").await.unwrap();
     assert!(document.pages[0].contains("吾輩は猫である。"), "{document:?}");
-    let photo = processor.process(&fixtures.join("rotated.jpg"), "photo.jpg").await.unwrap();
+    let photo = processor.process(open("rotated.jpg"), "photo.jpg").await.unwrap();
     assert_eq!(photo.image.map(|image| (image.width, image.height)), Some((20, 40)));
-    let damaged = processor.process(&fixtures.join("password.pdf"), "secret.pdf").await;
+    let damaged = processor.process(open("password.pdf"), "secret.pdf").await;
     assert!(matches!(damaged, Err(ProcessError::Unreadable { .. })), "{damaged:?}");
     let help = program().arg("--help").output().unwrap();
     assert!(!String::from_utf8(help.stdout).unwrap().contains(CHILD_COMMAND), "users need not know the command");

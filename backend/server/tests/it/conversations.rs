@@ -12,12 +12,19 @@ on_every_engine! {
     async fn an_invalid_stored_uuid_is_an_error(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
-        app.create_conversation().await;
-        assert_eq!(app.get("/api/conversations").await.status(), StatusCode::OK);
+        let conversation = app.create_conversation().await;
+        model.reply([text("Hello.")]);
+        app.send(&conversation, "Hello").await.all().await;
+        let lists = ["/api/conversations", "/api/search?q=hello"];
+        for path in lists {
+            assert_eq!(app.get(path).await.status(), StatusCode::OK, "{path}");
+        }
         execute!(app, "UPDATE conversations SET uuid = 'broken'");
-        let list = app.get("/api/conversations").await;
-        assert_eq!(list.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        assert!(!list.text().await.unwrap().contains("00000000-0000-0000-0000-000000000000"));
+        for path in lists {
+            let list = app.get(path).await;
+            assert_eq!(list.status(), StatusCode::INTERNAL_SERVER_ERROR, "{path}");
+            assert!(!list.text().await.unwrap().contains("00000000-0000-0000-0000-000000000000"));
+        }
     }
 
     async fn conversations_are_listed_newest_first_page_by_page(engine: Engine) {

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
 const WORD: &[u8] = include_bytes!("../../../documents/tests/fixtures/word.docx");
 
-async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Response {
+pub(crate) async fn upload(app: &TestApp, name: &str, content: impl Into<reqwest::Body>) -> Response {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("name", name).finish();
     let request = app.client.post(app.url(&format!("/api/files?{query}"))).body(content);
     request.send().await.unwrap()
@@ -43,13 +43,13 @@ async fn post(app: &TestApp, conversation: &str, body: Value) -> Response {
 }
 
 /// Sends a message and waits for the end of its answer.
-async fn ask(app: &TestApp, conversation: &str, parts: Value) {
+pub(crate) async fn ask(app: &TestApp, conversation: &str, parts: Value) {
     let response = post(app, conversation, json!({"parts": parts})).await;
     assert_eq!(response.status(), StatusCode::OK);
     EventReader::new(response).all().await;
 }
 
-async fn assert_problem(response: Response, status: u16, kind: &str) -> String {
+pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) -> String {
     let found = response.status().as_u16();
     let problem: Value = response.json().await.unwrap();
     assert_eq!((found, &problem["type"]), (status, &json!(format!("/problems/{kind}"))), "{problem}");

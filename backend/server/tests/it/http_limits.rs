@@ -95,6 +95,27 @@ async fn event_streams_outlive_every_time_limit() {
     while feed.next().await.kind != FeedKind::ConversationDeleted {}
 }
 
+/// Streams that use all places of streams leave the places for short requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_leave_room_for_short_requests() {
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { connections: 64, ..Limits::default() };
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
+    let mut streams = Vec::new();
+    let refused = loop {
+        let stream = app.get("/api/events").await;
+        if stream.status() != StatusCode::OK {
+            break stream;
+        }
+        streams.push(stream);
+        assert!(streams.len() < 64, "streams take all connections");
+    };
+    assert!(streams.len() > 32, "{} streams", streams.len());
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(app.get("/healthz").await.status(), StatusCode::OK);
+    app.create_conversation().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_does_not_delay_the_shutdown() {
     let model = MockLlm::start().await.unwrap();

@@ -36,6 +36,7 @@ mod evaluation;
 mod export;
 mod failed_turns;
 mod feedback;
+mod file_faults;
 mod files;
 mod fork;
 mod full_disk;

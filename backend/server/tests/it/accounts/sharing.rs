@@ -9,7 +9,7 @@ use super::kit::{ADMIN, Team, Who, kind_of, required};
 use crate::{
     files::PNG,
     plan::{LONG, plan},
-    support::{Engine, on_every_engine, rows},
+    support::{Engine, execute, on_every_engine, rows},
 };
 
 /// Shares a conversation, and returns the id and the path of the link.
@@ -35,6 +35,20 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 }
 
 on_every_engine! {
+    /// A share that is left out of the list could not be revoked.
+    async fn a_share_with_an_invalid_stored_token_is_an_error(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        model.reply([text("Hello.")]);
+        team.ask(&admin, &uuid, "Hello").await;
+        share(&team, &admin, &uuid, false).await;
+        team.json(&admin, Method::GET, "/api/shares", Value::Null, 200).await;
+        execute!(team.app, "UPDATE shares SET token = 'broken'");
+        team.json(&admin, Method::GET, "/api/shares", Value::Null, 500).await;
+    }
+
     /// Anyone with the link can download the files that it shows, and no others.
     async fn files_are_shared_if_the_owner_chose_that(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

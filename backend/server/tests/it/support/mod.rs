@@ -1,6 +1,7 @@
 //! Test kit: a server with its own database, a client for it, and readers of its event streams.
 
 mod app;
+mod bucket;
 mod engine;
 mod events;
 mod form;
@@ -16,6 +17,7 @@ mod trap;
 use std::time::Duration;
 
 pub(crate) use app::{Builder as AppBuilder, Provider, TestApp};
+pub(crate) use bucket::Bucket;
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, FeedReader, end_of, names};
 pub(crate) use form::Form;

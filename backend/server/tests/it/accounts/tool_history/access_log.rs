@@ -36,6 +36,10 @@ on_every_engine! {
         assert!(list.contains("docs__x") && list.contains("my own input") && list.contains("data-testid=\"withheld\""), "{list}");
         assert!(!list.contains("HYPERLINK") && runs_ours_alone(&list), "{list}");
         assert_eq!(list.matches("title&").count(), 1, "{list}");
+        let row = list.split("<tr ").find(|row| row.contains("docs__x")).unwrap();
+        for shown in ["<time datetime=\"", "data-status=\"success\"", "bytes → 2 bytes</td>", "class=\"input\">–</td>"] {
+            assert!(row.contains(shown), "{shown}: {row}");
+        }
         // Admins need no reason for their own calls.
         page(&team, &admin, "/admin/calls/2", StatusCode::OK).await;
         page(&team, &admin, &format!("/admin/conversations/{}", uuid(2)), StatusCode::OK).await;
