@@ -32,6 +32,6 @@ pub use service::{Files, Variant};
 pub use settings::{BadStorageUrl, FilesSettings, StorageUrl};
 pub use store::{
     files::{FileId, FileRow},
-    overview::{FileLine, UserTotal},
+    overview::{FileLine, UserSize, UserTotal},
 };
 pub use upload::Upload;

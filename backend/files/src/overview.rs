@@ -1,11 +1,11 @@
-//! Overview of all files for the operator (`tallybook admin files`).
+//! Overviews of all files, for the operator (`tallybook admin files`) and for admins (`/admin/figures`).
 
 use crate::{
     Files, FilesError,
     limits::LISTED_FILES,
     store::{
         blobs,
-        overview::{self, FileLine, UserTotal},
+        overview::{self, FileLine, UserSize, UserTotal},
     },
 };
 
@@ -31,6 +31,11 @@ impl Files {
             unused_contents: blobs::sum_unused(&self.db).await?,
             orphans: self.count_orphans().await?,
         })
+    }
+
+    /// Lists number and size of the files of at most `limit` users, those with the most bytes first.
+    pub async fn list_sizes(&self, limit: u32) -> Result<Vec<UserSize>, FilesError> {
+        Ok(overview::list_sizes(&self.db, limit).await?)
     }
 
     /// Lists the newest files of the user with this name, at most [`LISTED_FILES`].

@@ -36,11 +36,11 @@ pub(crate) fn truncation_notice(truncation: &ContextTruncation) -> String {
     text
 }
 
-/// Adds the names of a message's files. Their content is not part of the file.
-fn push_files(text: &mut String, files: &[MessageFile]) {
+/// Adds the names of files that a message or a tool call has. Their content is not part of the text.
+fn push_files(text: &mut String, what: &str, files: &[MessageFile]) {
     let lines = files.iter().map(|file| {
         let context = file.context.as_ref().map(|context| format!(", {context}")).unwrap_or_default();
-        format!("- Attached: {} ({}, {} bytes{context})", plain(&file.name), plain(&file.media_type), file.bytes)
+        format!("- {what}: {} ({}, {} bytes{context})", plain(&file.name), plain(&file.media_type), file.bytes)
     });
     let lines = lines.collect::<Vec<_>>().join("\n");
     if !lines.is_empty() {
@@ -78,7 +78,7 @@ impl MessageWriter {
             if !content.is_empty() || self.message.files.is_empty() {
                 push_block(&mut text, &quoted(content));
             }
-            push_files(&mut text, &self.message.files);
+            push_files(&mut text, "Attached", &self.message.files);
         }
         if self.message.lacks_plan() {
             push_block(&mut text, "*The model could not make a plan, so it answered without one.*");
@@ -206,6 +206,7 @@ fn push_call(text: &mut String, call: &ToolCall) {
             push_part(text, name, "text", part);
         }
     }
+    push_files(text, "Returned", &call.files);
 }
 
 /// Formats the decider, time and scope of a decision.

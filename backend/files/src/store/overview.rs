@@ -1,7 +1,7 @@
 //! SQL of the operator's overview of files.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{COMMAND_TIMEOUT, Database, select};
+use tallybook_database::{COMMAND_TIMEOUT, Database, LONG_STATEMENT_TIMEOUT, select};
 
 /// Totals of a user's files.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -14,6 +14,17 @@ pub struct UserTotal {
     pub bytes: i64,
     /// Number of those that no message and no tool call refers to.
     pub unused: i64,
+}
+
+/// Number and size of a user's files.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct UserSize {
+    /// Name of the user.
+    pub name: String,
+    /// Number of files that the user has not deleted.
+    pub files: i64,
+    /// Their size, in bytes.
+    pub bytes: i64,
 }
 
 /// A file in a list.
@@ -44,6 +55,20 @@ pub(crate) async fn list_totals(db: &Database) -> sqlx::Result<Vec<UserTotal>> {
              ORDER BY u.name"
         ))
         .with_timeout(COMMAND_TIMEOUT)
+        .fetch_all()
+        .await
+}
+
+/// Lists number and size of the files of at most `limit` users, those with the most bytes first.
+pub(crate) async fn list_sizes(db: &Database, limit: u32) -> sqlx::Result<Vec<UserSize>> {
+    db.reader()
+        .query(select!(
+            "SELECT u.name, COUNT(*) AS files, CAST(SUM(f.bytes) AS SIGNED) AS bytes FROM files f \
+             JOIN users u ON u.id = f.user_id WHERE f.deleted_at IS NULL GROUP BY u.id, u.name \
+             ORDER BY bytes DESC, u.name LIMIT ?"
+        ))
+        .with_timeout(LONG_STATEMENT_TIMEOUT)
+        .bind(limit)
         .fetch_all()
         .await
 }

@@ -67,6 +67,9 @@ on_every_engine! {
             assert!(call["output"].as_str().unwrap().starts_with("Two pictures:\n[image image/png"), "{call}");
             let content = app.get(&format!("/api/files/{}/content", files[0].id)).await;
             assert_eq!(content.bytes().await.unwrap(), PNG);
+            let markdown = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await.text().await.unwrap();
+            let returned = format!("- Returned: image.png (image/png, {} bytes)\n", PNG.len());
+            assert_eq!(markdown.matches(&returned).count(), 2, "{markdown}");
             let archive = app.get(&format!("/api/conversations/{conversation}/export?format=zip")).await.bytes().await.unwrap();
             let mut archive = zip::ZipArchive::new(std::io::Cursor::new(archive)).unwrap();
             assert!(archive.by_name("files/01-image.png").is_ok(), "the export contains images of tools");

@@ -1,10 +1,12 @@
 //! The real program, killed with SIGKILL inside each write of a turn, and started again on the same database.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, future::pending};
 
+use reqwest::Response;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus};
+use tokio::task::JoinHandle;
 
 use crate::support::{Engine, EventReader, TestApp, Trap, eventually, on_every_engine, rows};
 
@@ -57,12 +59,25 @@ fn question() -> Value {
 /// Sends `body` to `path`, and kills the program inside a write.
 async fn kill_inside(write: Trap, engine: &Engine, doomed: TestApp, path: &str, body: &Value) {
     write.lay(engine).await;
-    let asking = tokio::spawn(doomed.client.post(doomed.url(path)).json(body).send());
-    write.sprung(engine).await;
+    let mut asking = tokio::spawn(doomed.client.post(doomed.url(path)).json(body).send());
+    tokio::select! {
+        () = write.sprung(engine) => {}
+        refusal = refusal(&mut asking) => panic!("{write:?}: {refusal}"),
+    }
     doomed.kill();
     // Whether the program has answered depends on the write.
-    let _ = asking.await;
+    asking.abort();
     write.clear(engine).await;
+}
+
+/// Returns the response if the program refuses the request. Never returns if it accepts the request.
+async fn refusal(asking: &mut JoinHandle<reqwest::Result<Response>>) -> String {
+    match asking.await {
+        Ok(Ok(response)) if !response.status().is_success() => {
+            format!("{} {}", response.status(), response.text().await.unwrap_or_default())
+        }
+        _ => pending().await,
+    }
 }
 
 /// Returns the number of steps of the newest turn that the model answered completely.

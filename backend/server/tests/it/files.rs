@@ -392,6 +392,21 @@ on_every_engine! {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_statistics_have_the_files_of_each_user() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn(&engine, &model).await;
+    let statistics = async || app.get("/admin/figures").await.text().await.unwrap();
+    assert!(!statistics().await.contains("data-testid=\"files\""));
+    uploaded(&app, "one.txt", "One.").await;
+    let deleted = uploaded(&app, "two.txt", "Two.").await;
+    uploaded(&app, "three.txt", "Three.").await;
+    assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
+    let page = statistics().await;
+    let (_, table) = page.split_once("data-testid=\"files\"").expect("a table of files");
+    assert!(table.contains("<th scope=\"row\">local</th><td>2<") && table.contains("<td>10 bytes<"), "{table}");
+}
+
 /// Returns the number of files in a folder and its subfolders.
 fn objects(folder: &std::path::Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);

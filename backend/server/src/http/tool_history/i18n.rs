@@ -106,6 +106,7 @@ messages! {
     of_people: "Users", "ユーザー";
     of_purposes: "Purposes", "モデルの用途";
     of_ratings: "Ratings of answers", "回答への評価";
+    of_files: "Files", "ファイル";
     of_days: "Days", "日別";
     failed_share: "Failed", "失敗";
     half_within: "Median", "所要時間（中央値）";

@@ -1,5 +1,5 @@
-//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, and on ratings of
-//! answers, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both
+//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, on ratings of
+//! answers, and on files, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both
 //! in `i18n`.
 
 mod charts;
@@ -14,7 +14,7 @@ use tallybook_protocol::Rating;
 use tallybook_tool_history::{Figures, ToolHistory};
 
 pub(crate) use self::charts::Chart;
-use self::tables::{RatingsTable, Shown, Table, Tools};
+use self::tables::{FilesTable, RatingsTable, Shown, Table, Tools};
 use super::{
     super::{caller::Admin, query::Query, state::State},
     i18n::Messages,
@@ -51,6 +51,8 @@ struct FiguresPage {
     /// Model usage by day, model, user, and purpose.
     tables: Vec<Table>,
     ratings: Option<RatingsTable>,
+    /// The files that are stored now, whatever the time range.
+    files: Option<FilesTable>,
     /// URL of this page with all rows; `None` if the page already shows them.
     all_rows: Option<String>,
 }
@@ -65,9 +67,21 @@ pub(crate) async fn show(
     let (range, hours) = *RANGES.iter().find(|(name, _)| *name == query.range).unwrap_or(&RANGES[1]);
     let shown = if query.rows == "all" { Shown::All } else { Shown::First };
     match state.run_tool_history(move |history: ToolHistory| async move { history.figures(hours).await }).await {
-        Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, shown, &figures)),
+        Ok((since, figures)) => {
+            let files = files_by_user(&state, shown, frame.texts).await;
+            let page = FiguresPage { files, ..page(frame, range, since, hours, shown, &figures) };
+            answer(StatusCode::OK, &page)
+        }
         Err(error) => refusal(frame, &request, &error),
     }
+}
+
+/// Returns the table of files; `None` if there are none, or if they cannot be read. The statistics work without it.
+async fn files_by_user(state: &State, shown: Shown, texts: Messages) -> Option<FilesTable> {
+    let limit = u32::try_from(shown.rows()).unwrap_or(u32::MAX);
+    let users = state.service.files().list_sizes(limit).await;
+    let users = users.inspect_err(|error| tracing::warn!(%error, "cannot read the sizes of files")).ok()?;
+    tables::of_files(&users, texts)
 }
 
 /// Returns the chart of calls per hour of the last day; `None` if there were none, or if the statistics cannot be read. The
@@ -95,6 +109,7 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Show
         tools: tables::of_tools(figures, shown, texts),
         tables: tables::of_models(figures, shown, texts),
         ratings: tables::of_ratings(figures),
+        files: None,
         all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
         frame,
     }

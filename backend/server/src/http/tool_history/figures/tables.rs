@@ -1,8 +1,9 @@
-//! Tables of statistics: the tools by number of calls, model usage by day and by cost, and ratings by model. Each figure
+//! Tables of statistics: the tools by number of calls, model usage by day and by cost, ratings by model, and files by user. Each figure
 //! has a bar. In most columns, its length is relative to the column's largest value.
 
 use std::collections::BTreeMap;
 
+use tallybook_files::UserSize;
 use tallybook_tool_history::{Figures, Ratings, ToolFigures, Usage};
 
 use super::{
@@ -37,7 +38,7 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    fn rows(self) -> usize {
+    pub(super) fn rows(self) -> usize {
         match self {
             Self::First => FIRST_ROWS,
             Self::All => MAX_ROWS,
@@ -70,6 +71,12 @@ pub(crate) struct Table {
 /// Table of the ratings by model.
 pub(crate) struct RatingsTable {
     /// A model's name, and its numbers of answers that are rated as good and as bad.
+    pub(crate) rows: Vec<(String, [Cell; 2])>,
+}
+
+/// Table of the files by user.
+pub(crate) struct FilesTable {
+    /// A user's name, number of files, and size of the files.
     pub(crate) rows: Vec<(String, [Cell; 2])>,
 }
 
@@ -125,6 +132,17 @@ pub(crate) fn of_ratings(figures: &Figures) -> Option<RatingsTable> {
     let cell = |answers| Cell { text: format::number(answers), length: length(answers, most) };
     let row = |(name, ratings): (&String, &Ratings)| (name.clone(), [cell(ratings.up), cell(ratings.down)]);
     Some(RatingsTable { rows: models.into_iter().map(row).collect() })
+}
+
+/// Returns the table of the files; `None` if there are none.
+pub(crate) fn of_files(users: &[UserSize], texts: Messages) -> Option<FilesTable> {
+    let most_files = users.iter().map(|user| user.files).max()?;
+    let most_bytes = users.iter().map(|user| user.bytes).max()?;
+    let row = |UserSize { name, files, bytes }: &UserSize| {
+        let files = Cell { text: format::number(*files), length: length(*files, most_files) };
+        (name.clone(), [files, Cell { text: texts.size_text(*bytes), length: length(*bytes, most_bytes) }])
+    };
+    Some(FilesTable { rows: users.iter().map(row).collect() })
 }
 
 /// Sorts by cost, then by output tokens, largest first.
