@@ -193,6 +193,22 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     Ok(id)
 }
 
+/// Refuses a copy of messages to a new conversation if its user has sent the maximum number of messages per minute.
+/// Otherwise counts the copy as a message. The transaction must have locked the user.
+pub(crate) async fn admit_copy(context: &Context, tx: &mut Transaction, user: UserId) -> Result<(), ServiceError> {
+    let messages_per_minute = context.changeable().user_limits.messages_per_minute;
+    let (limits, time) = (UserLimits { messages_per_minute, ..UserLimits::default() }, now());
+    if limits.is_none() {
+        return Ok(());
+    }
+    if let Some(reached) = find_reached(context, limits, tx, user, None, Weight::Message, time).await? {
+        return Err(reached.into());
+    }
+    let new = reservation(context, user, None, Weight::Message.quarters(), Reserve::of(0, None), time);
+    model_requests::create(tx, new).await?;
+    Ok(())
+}
+
 /// Releases the tokens that a request reserved; its usage is stored by now. If this fails, the tokens stay reserved
 /// until the request expires.
 pub(crate) async fn settle(context: &Context, request: Option<RequestId>) {

@@ -3,7 +3,7 @@
 //! `start_turn` stores the turn, for the web UI and for API clients (`turn::api::start`). `commit_and_run` is shared
 //! with resumed turns: it commits the turn's first transaction, registers the turn, and spawns its task.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use sqlx::error::DatabaseError;
@@ -31,7 +31,7 @@ use crate::{
     store::{
         ConversationId,
         api_clients::{self, ApiClient},
-        conversations::UNTITLED,
+        conversations::{self, ConversationOrigin, NewConversationRow, UNTITLED},
         message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
@@ -278,7 +278,16 @@ async fn create_conversation(
     let is_default = Arc::ptr_eq(model, &context.models.default_model());
     let model = (!is_default).then(|| model.name());
     let title = title_of(parts, files);
-    let id = api_clients::create_conversation(tx, user, uuid, &title, model).await?;
+    let new = NewConversationRow {
+        user,
+        uuid,
+        title: &title,
+        model,
+        disabled_tools: &BTreeSet::new(),
+        origin: ConversationOrigin::Api,
+        client_conversation_id: None,
+    };
+    let id = conversations::create_conversation_in(tx, new).await?;
     if let Some(ApiParams { program, own_id, .. }) = api {
         api_clients::set_conversation(tx, *program, &uuid.to_string(), id).await?;
         if let Some(own_id) = own_id {
