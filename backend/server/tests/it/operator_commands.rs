@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use sqlx::{SqlitePool, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, SqlitePool, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
