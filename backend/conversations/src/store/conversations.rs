@@ -83,7 +83,7 @@ pub(crate) struct NewConversationRow<'a> {
     pub client_conversation_id: Option<&'a str>,
 }
 
-/// Who began a conversation.
+/// The kind of client that began a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConversationOrigin {
     /// The page, or a client of the REST API.

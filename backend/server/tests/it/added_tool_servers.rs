@@ -119,7 +119,7 @@ on_every_engine! {
         assert_eq!(changed.count(), 1, "{tools}");
     }
 
-    /// What was accepted of one server does not hold for another server with the same tools.
+    /// Accepted definitions and saved approvals do not apply to another server with the same tools.
     async fn another_server_of_the_same_name_needs_new_approvals(engine: Engine) {
         let (model, first, second) = (MockLlm::start().await.unwrap(), closed_server().await, closed_server().await);
         let app = TestApp::builder(&engine).with_mock(&model).spawn().await;

@@ -212,7 +212,7 @@ on_every_engine! {
         assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM files"), [(2,)]);
     }
 
-    /// What the share link truncated stays marked in the copy, and in a copy of the copy.
+    /// Texts that the share link truncated stay marked in the copy, and in a copy of the copy.
     async fn truncated_texts_stay_marked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -237,7 +237,7 @@ on_every_engine! {
         assert!(is_consistent, "{words}");
     }
 
-    /// The page says in the reader's language why there is no copy, and what to do.
+    /// The page gives the reason in the reader's language, and says what to do.
     async fn a_copy_that_fails_says_what_to_do(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
