@@ -69,7 +69,7 @@ impl Row {
 
     /// Returns the group that the row belongs to.
     fn group<'a>(&self, groups: &'a [Group]) -> Option<&'a Group> {
-        let id = self.principal.strip_prefix("group:")?.parse().ok()?;
+        let id: i64 = self.principal.strip_prefix("group:")?.parse().ok()?;
         groups.iter().find(|group| group.id == id)
     }
 
