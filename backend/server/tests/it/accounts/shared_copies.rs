@@ -47,7 +47,8 @@ async fn send_form(team: &Team, who: &Who, path: &str) -> Response {
 /// Sends the form of a shared page with the ID of a copy.
 async fn send_form_for(team: &Team, who: &Who, path: &str, id: &str) -> Response {
     let request = team.request(who, Method::POST, &format!("{path}/continue"));
-    request.form(&[("client_conversation_id", id)]).send().await.unwrap()
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    request.body(format!("client_conversation_id={id}")).send().await.unwrap()
 }
 
 /// Continues a shared conversation. Returns the conversation to which the browser is redirected.
@@ -250,7 +251,7 @@ on_every_engine! {
         let (_, path) = share(&team, &root, &uuid, json!({})).await;
         let says = async |path: &str, language: &str, status: StatusCode, text: &str| {
             let request = team.request(&root, Method::POST, &format!("{path}/continue")).header("accept-language", language);
-            let response = request.form(&[("client_conversation_id", "x")]).send().await.unwrap();
+            let response = request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap();
             assert_eq!(response.status(), status);
             let page = response.text().await.unwrap();
             assert!(page.contains(text), "{page}");
