@@ -350,27 +350,29 @@ on_every_engine! {
         let conversation = app.create_conversation().await;
         ask_with_file(&app, &model, &conversation).await;
         let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
-        let large = if engine.url.starts_with("sqlite") { "hex(zeroblob(2097152))" } else { "REPEAT('x', 4194304)" };
+        let (large, text) = if engine.url.starts_with("sqlite") {
+            ("hex(zeroblob(2097152))", "hex(zeroblob(30000))")
+        } else {
+            ("REPEAT('x', 4194304)", "REPEAT('x', 60000)")
+        };
         let run = async |statement: String| {
             execute!(app, AssertSqlSafe(statement));
         };
         run(format!("INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) VALUES ({answer}, 1, 'x', 0, '2026-01-01 00:00:00')")).await;
-        for part in 0..6 {
-            let place = 100 + part;
-            run(format!("INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated) VALUES ({answer}, {place}, 0, 0, {large}, FALSE)")).await;
-            run(format!(
-                "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
-                 SELECT id, 1, {part}, {large}, 'x', 'completed', 1 FROM plans"
-            )).await;
+        let steps = (0..64).map(|step| format!("((SELECT id FROM plans), 1, {step}, {text}, {text}, 'completed', 1)"));
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        run(format!("INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) VALUES {steps}")).await;
+        for step in 100..108 {
+            run(format!("INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated) VALUES ({answer}, {step}, 0, 0, {large}, FALSE)")).await;
+        }
+        for step in 100..107 {
             run(format!(
                 "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, proposed_input_text, status, step, position, text_offset, started_at, completed_at) \
-                 VALUES ({answer}, 'x', 'add', '{{}}', '{{}}', {large}, 'success', {place}, 0, 0, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+                 VALUES ({answer}, 'x', 'add', '{{}}', '{{}}', {large}, 'success', {step}, 0, 0, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
             )).await;
         }
         assert_problem(try_fork(&app, &conversation, &answer).await, 422, "too-large-to-copy").await;
-        for part in ["reasonings WHERE step = 105", "plan_steps WHERE position = 5", "tool_calls WHERE step = 105"] {
-            run(format!("DELETE FROM {part}")).await;
-        }
+        run("DELETE FROM plan_steps WHERE position > 30".to_owned()).await;
         fork(&app, &conversation, &answer).await;
     }
 
