@@ -435,7 +435,7 @@ on_every_engine! {
             fewest
         };
         let without = [fewest(false).await, fewest(true).await];
-        group(&team, &admin, "Crew", &["model:test-model", "tool_server:docs"], &[id]).await;
+        group(&team, &admin, "Crew", &["model:test-model"], &[id]).await;
         let with = [fewest(false).await, fewest(true).await];
         // The history grows by a message per turn, which takes no further statement.
         assert!(with.iter().zip(without).all(|(with, without)| *with <= without + 1), "{with:?}, {without:?}");
