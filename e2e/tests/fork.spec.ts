@@ -75,7 +75,7 @@ test("a copy whose response was lost is not made twice", async ({ page, tolerate
   tolerated.push(/ERR_FAILED/);
   const chat = new ChatPage(page);
   await page.goto("/");
-  const answer = await chat.ask("What is 1 + 2?");
+  const answer = await chat.ask("What is 7 + 8?");
   const original = page.url();
   const fork = answer.getByRole("button", { name: "Continue in a new chat" });
   await page.route("**/fork", async (route) => {
@@ -87,9 +87,9 @@ test("a copy whose response was lost is not made twice", async ({ page, tolerate
   expect(page.url()).toBe(original);
   await fork.click();
   await expect(page).not.toHaveURL(original);
-  await expect(page.getByTestId("conversation-link").filter({ hasText: "What is 1 + 2?" })).toHaveCount(2);
+  await expect(page.getByTestId("conversation-link").filter({ hasText: "What is 7 + 8?" })).toHaveCount(2);
   const { items } = await (await page.request.get("/api/conversations")).json();
-  expect(items.filter((item: { title: string }) => item.title === "What is 1 + 2?")).toHaveLength(2);
+  expect(items.filter((item: { title: string }) => item.title === "What is 7 + 8?")).toHaveLength(2);
 });
 
 test("a shared conversation continues in the reader's own chat, without scripts", async ({ page, browser, baseURL, model }) => {
