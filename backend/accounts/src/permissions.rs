@@ -94,11 +94,7 @@ impl Permissions {
     }
 
     /// Returns a user's permissions and groups, in one read. Without grants, the groups are read only if `needs_groups`.
-    pub async fn with_groups(
-        &self,
-        user: UserId,
-        needs_groups: bool,
-    ) -> sqlx::Result<(UserPermissions, Vec<GroupId>)> {
+    pub async fn with_groups(&self, user: UserId, needs_groups: bool) -> sqlx::Result<(UserPermissions, Vec<GroupId>)> {
         let grants = Arc::clone(&self.grants.read());
         if grants.is_empty() && !needs_groups {
             return Ok((UserPermissions::default(), Vec::new()));

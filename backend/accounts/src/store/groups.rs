@@ -31,10 +31,7 @@ pub(crate) async fn list_of(db: &Database, user: UserId) -> sqlx::Result<Vec<(Gr
 }
 
 /// Returns a user's role, and the user's groups. The role is `None` if the user does not exist.
-pub(crate) async fn find_membership(
-    db: &Database,
-    user: UserId,
-) -> sqlx::Result<(Option<UserRole>, Vec<GroupId>)> {
+pub(crate) async fn find_membership(db: &Database, user: UserId) -> sqlx::Result<(Option<UserRole>, Vec<GroupId>)> {
     let rows: Vec<(String, Option<GroupId>)> = db
         .reader()
         .query(select!(

@@ -110,7 +110,8 @@ pub(crate) async fn store(
         tx.query("DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'").bind(id).execute().await?;
         (id, revision + 1, offset)
     } else {
-        let plan = Plan { offset: text_offset, revision: 1, success_criteria: success_criteria.clone(), ..Plan::default() };
+        let plan =
+            Plan { offset: text_offset, revision: 1, success_criteria: success_criteria.clone(), ..Plan::default() };
         (create_plan(tx, message_id, &plan, now()).await?, plan.revision, text_offset)
     };
     let steps: Vec<PlanStep> = new

@@ -141,11 +141,7 @@ pub(crate) async fn list_tool_calls(
     let max_chars = i64::try_from(max_chars).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
-        let query = db
-            .reader()
-            .query(select!(select_calls!(tool_calls)))
-            .bind(max_chars)
-            .bind(max_chars);
+        let query = db.reader().query(select!(select_calls!(tool_calls))).bind(max_chars).bind(max_chars);
         let mut query = query.bind(max_chars).bind(max_chars);
         query.push_list(ids.iter().copied());
         query.push(concat!(") UNION ALL ", select_calls!(copied_tool_calls)));

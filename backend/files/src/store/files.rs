@@ -166,11 +166,7 @@ pub(crate) async fn list_in(tx: &mut Transaction, user: UserId, uuids: &[Uuid]) 
 
 /// Returns a user's files with these contents that are ready and not deleted, as the transaction sees them; the newest
 /// ones last.
-pub(crate) async fn list_same_in(
-    tx: &mut Transaction,
-    user: UserId,
-    contents: &[&str],
-) -> sqlx::Result<Vec<FileRow>> {
+pub(crate) async fn list_same_in(tx: &mut Transaction, user: UserId, contents: &[&str]) -> sqlx::Result<Vec<FileRow>> {
     let mut rows = Vec::new();
     for contents in contents.chunks(MAX_FILES_PER_QUERY) {
         let mut list = tx

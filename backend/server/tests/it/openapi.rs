@@ -99,7 +99,10 @@ async fn bodies_that_change_settings_are_described() {
             let described = &body["properties"][member];
             let kinds = [&described["type"], &described["oneOf"]];
             let has_null = kinds.iter().any(|kinds| kinds.to_string().contains("\"null\""));
-            assert!(has_null && described["description"].as_str().or(described["oneOf"].as_array().map(|_| "")).is_some(), "{path} {member}: {body}");
+            assert!(
+                has_null && described["description"].as_str().or(described["oneOf"].as_array().map(|_| "")).is_some(),
+                "{path} {member}: {body}"
+            );
         }
         assert!(body.get("required").is_none(), "{path}");
     }

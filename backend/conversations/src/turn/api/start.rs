@@ -108,7 +108,8 @@ impl ConversationService {
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
         let api = ApiParams { program, own_id, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
-            && let Some(turn) = start_at(context, access, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
+            && let Some(turn) =
+                start_at(context, access, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
         {
             return Ok(turn);
         }
