@@ -53,6 +53,7 @@ test("a tool server is added with a token, and a model calls its tool without a 
   await page.getByTestId("setup-address").fill(tools.url);
   await choose(page.getByTestId("server-authentication"), "token");
   await page.getByTestId("setup-secret").fill("wrong");
+  await page.getByTestId("server-more-headers").fill("X-Team: maps\nX-Trace: tally");
   await choose(page.getByTestId("server-approval"), "claimed");
 
   const result = page.getByTestId("test-result");
@@ -80,6 +81,7 @@ test("a tool server is added with a token, and a model calls its tool without a 
   await expect(page.getByTestId("setup-status")).toContainText("docs is added.");
   await expect(page.getByTestId("composer")).toBeFocused();
   await expect(page.getByTestId("tools-count"), "without a reload").toHaveText(String(before + 2));
+  await expect(page.locator(".example-tool").filter({ hasText: "docs" }), "an example has one of its tools").not.toHaveCount(0);
 
   const chat = new ChatPage(page);
   model.answer([{ tool: "docs__look_up", input: '{"words":"tally"}' }]);

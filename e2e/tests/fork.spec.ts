@@ -71,6 +71,27 @@ test("the reader stays where they are if the new chat is late, and a failure is 
   await expect(chat.messages).toHaveCount(0);
 });
 
+test("a copy whose response was lost is not made twice", async ({ page, tolerated }) => {
+  tolerated.push(/ERR_FAILED/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.ask("What is 7 + 8?");
+  const original = page.url();
+  const fork = answer.getByRole("button", { name: "Continue in a new chat" });
+  await page.route("**/fork", async (route) => {
+    await route.fetch();
+    await route.abort();
+  }, { times: 1 });
+  await fork.click();
+  await expect(page.getByTestId("notice")).toBeVisible();
+  expect(page.url()).toBe(original);
+  await fork.click();
+  await expect(page).not.toHaveURL(original);
+  await expect(page.getByTestId("conversation-link").filter({ hasText: "What is 7 + 8?" })).toHaveCount(2);
+  const { items } = await (await page.request.get("/api/conversations")).json();
+  expect(items.filter((item: { title: string }) => item.title === "What is 7 + 8?")).toHaveLength(2);
+});
+
 test("a shared conversation continues in the reader's own chat, without scripts", async ({ page, browser, baseURL, model }) => {
   model.answer(["It is 3."]);
   const chat = new ChatPage(page);

@@ -1,7 +1,7 @@
 //! The tools and example questions that a new chat shows. Pure; `text` has the texts of the questions.
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{ModelInfo, ToolInfo};
+use tallybook_protocol::ToolInfo;
 
 use crate::{format::beginning, language::Language, text::Greeting};
 
@@ -52,14 +52,14 @@ pub(crate) struct Example {
 }
 
 impl Offer {
-    /// Creates the offer of these tools and this model.
-    pub(crate) fn new(tools: Vec<ToolInfo>, model: &ModelInfo) -> Self {
+    /// Creates the offer of these tools, and of the demo model if it answers.
+    pub(crate) fn new(tools: &[ToolInfo], is_demo: bool) -> Self {
         let more = tools.len().saturating_sub(MAX_TOOLS);
-        let tools = tools.into_iter().take(MAX_TOOLS).map(|tool| {
+        let tools = tools.iter().take(MAX_TOOLS).map(|tool| {
             let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
-            ToolSummary { about: about.to_owned(), name: tool.name }
+            ToolSummary { about: about.to_owned(), name: tool.name.clone() }
         });
-        Self { tools: tools.collect(), more, is_demo: model.provider == "demo" }
+        Self { tools: tools.collect(), more, is_demo }
     }
 
     /// Returns the tools that a new chat names, and the number of all others.
@@ -125,7 +125,7 @@ fn first_sentence(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tallybook_protocol::{ModelInfo, ToolInfo};
+    use tallybook_protocol::ToolInfo;
 
     use super::{Greeting, MAX_NAMED, MAX_TOOLS, Offer};
     use crate::language::Language;
@@ -141,7 +141,7 @@ mod tests {
             enabled: true,
             changed: None,
         });
-        Offer::new(tools.collect(), &ModelInfo { provider: provider.to_owned(), model: "m".to_owned() })
+        Offer::new(&tools.collect::<Vec<_>>(), provider == "demo")
     }
 
     fn shown(offer: &Offer, language: Language) -> Vec<String> {

@@ -116,7 +116,7 @@ impl Start {
             Ok(_) => data.permitted().await.unwrap_or_default(),
             Err(_) => Permitted::default(),
         };
-        let offer = Offer::new(tools, &default_info(&models));
+        let offer = Offer::new(&tools, default_info(&models).provider == "demo");
         Self {
             address,
             folder: folder.to_owned(),

@@ -299,6 +299,9 @@ texts! {
     not_found_call:
         "The rest of this tool call was not found. Its conversation may have been deleted.",
         "このツール呼び出しの続きは見つかりません。会話が削除された可能性があります。";
+    rest_not_shared:
+        "The share link had only the beginning of this text.",
+        "共有リンクには、このテキストの先頭部分しか含まれていませんでした。";
     start_new: "Start a new chat", "新しいチャットを始める";
     failed_title: "This page could not be loaded", "ページを読み込めませんでした";
     try_again: "Try again", "もう一度試す";

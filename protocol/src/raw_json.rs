@@ -1,5 +1,7 @@
 //! JSON that keeps its original text, so that 60-digit numbers and the order of keys are preserved.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -36,6 +38,14 @@ impl RawJson {
     /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()
+    }
+
+    /// Returns the text that the model wrote, if this is the input of a tool call. Text that is not JSON, or that was
+    /// truncated, is sent as one JSON string.
+    pub fn written(&self) -> Cow<'_, str> {
+        let json = self.as_str();
+        let string = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok()).flatten();
+        string.map_or(Cow::Borrowed(json), Cow::Owned)
     }
 }
 

@@ -34,11 +34,16 @@ pub struct NewConversation {
 }
 
 /// Body of `POST /api/conversations/{uuid}/fork`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewFork {
     /// Row id of the complete answer with which the new conversation ends.
     pub message_id: MessageId,
+    /// An ID that the client chooses for the new conversation, unique among the user's conversations. A request that is
+    /// sent twice with the same ID creates one conversation.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64, pattern = "^[!-~]+$"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_conversation_id: Option<String>,
 }
 
 /// Body of `PATCH /api/conversations/{uuid}`: the fields to change, at least one.

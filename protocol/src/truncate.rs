@@ -53,7 +53,7 @@ impl CallsBudget {
     /// Truncates the texts of a call to the limits and to this budget. A call that was truncated before stays marked.
     pub fn fit(&mut self, call: &mut ToolCall) {
         if let Some(cut) = self.cut(&call.input) {
-            call.input_bytes.get_or_insert(wire_len(&text_of(&call.input)));
+            call.input_bytes.get_or_insert(wire_len(&call.input.written()));
             call.input = cut;
             call.truncated = true;
         }
@@ -66,7 +66,7 @@ impl CallsBudget {
 
     /// Returns the beginning of arguments that do not fit, or `None` if they fit.
     fn cut(&mut self, input: &RawJson) -> Option<RawJson> {
-        let text = text_of(input);
+        let text = input.written();
         if let Cow::Borrowed(json) = text
             && json.len() <= MAX_CALL_TEXT_BYTES.min(self.0)
         {
@@ -82,7 +82,7 @@ impl CallsBudget {
     pub fn fit_result(&mut self, call: &mut ToolCall) {
         self.fit_texts(&mut call.output, &mut call.output_bytes, &mut call.error, &mut call.truncated);
         if call.truncated {
-            call.input_bytes.get_or_insert_with(|| wire_len(&text_of(&call.input)));
+            call.input_bytes.get_or_insert_with(|| wire_len(&call.input.written()));
         }
     }
 
@@ -115,13 +115,6 @@ impl CallsBudget {
         self.0 -= json_bytes(kept);
         kept.len()
     }
-}
-
-/// Returns the text that the model wrote. Text that is not JSON, or that was truncated, is sent as one JSON string.
-fn text_of(input: &RawJson) -> Cow<'_, str> {
-    let json = input.as_str();
-    let string = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok()).flatten();
-    string.map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
 /// Returns the length of a text in bytes, in the type that is sent.

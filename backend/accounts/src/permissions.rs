@@ -13,10 +13,7 @@ use tallybook_protocol::{Rights, UserRole};
 
 use crate::{
     UserId,
-    store::{
-        groups::{self, GroupId},
-        users,
-    },
+    store::groups::{self, GroupId},
 };
 
 /// Something that admins can grant to groups.
@@ -93,15 +90,19 @@ impl Permissions {
 
     /// Returns a user's permissions. Reads the database only if something is granted to a group.
     pub async fn of(&self, user: UserId) -> sqlx::Result<UserPermissions> {
+        Ok(self.with_groups(user, false).await?.0)
+    }
+
+    /// Returns a user's permissions and groups, in one read. Without grants, the groups are read only if `needs_groups`.
+    pub async fn with_groups(&self, user: UserId, needs_groups: bool) -> sqlx::Result<(UserPermissions, Vec<GroupId>)> {
         let grants = Arc::clone(&self.grants.read());
-        if grants.is_empty() {
-            return Ok(UserPermissions::default());
+        if grants.is_empty() && !needs_groups {
+            return Ok((UserPermissions::default(), Vec::new()));
         }
-        if users::find(&self.db, user).await?.is_some_and(|user| user.role == UserRole::Admin) {
-            return Ok(UserPermissions::default());
-        }
-        let groups = self.groups_of(user).await?.into_iter().map(|(id, _)| id).collect();
-        Ok(UserPermissions { limited: Some((grants, groups)) })
+        let (role, groups) = groups::find_membership(&self.db, user).await?;
+        let is_limited = !grants.is_empty() && role != Some(UserRole::Admin);
+        let limited = is_limited.then(|| (grants, groups.iter().copied().collect()));
+        Ok((UserPermissions { limited }, groups))
     }
 
     /// Lists the groups of a user with their names.

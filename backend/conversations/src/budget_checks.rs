@@ -37,18 +37,9 @@ pub(crate) fn may_have_any(settings: &ChangeableSettings, user: UserId) -> bool 
     settings.budgets.iter().any(|budget| may_apply(budget.owner))
 }
 
-/// Returns the groups of a user with their names. Returns none if no group has a budget.
-pub(crate) async fn find_groups(
-    context: &Context,
-    settings: &ChangeableSettings,
-    user: UserId,
-) -> sqlx::Result<Vec<(GroupId, String)>> {
-    let is_of_group = |budget: &Budget| matches!(budget.owner, BudgetOwner::Group(_));
-    if settings.budgets.iter().any(is_of_group) {
-        context.settings.permissions.groups_of(user).await
-    } else {
-        Ok(Vec::new())
-    }
+/// Returns `true` if a group has a budget, so that a user's groups matter.
+pub(crate) fn needs_groups(settings: &ChangeableSettings) -> bool {
+    settings.budgets.iter().any(|budget| matches!(budget.owner, BudgetOwner::Group(_)))
 }
 
 /// Blocks other transactions that check the same budget of several users, until this transaction ends. As for the user's
@@ -105,7 +96,8 @@ impl ConversationService {
         let (time, mut found) = (now(), Vec::new());
         let longest_turn = self.context.agent.limits().turn_time;
         let (settings, db) = (self.context.changeable(), &self.context.db);
-        let named = find_groups(&self.context, &settings, user).await?;
+        let permissions = &self.context.settings.permissions;
+        let named = if needs_groups(&settings) { permissions.groups_of(user).await? } else { Vec::new() };
         let groups: Vec<GroupId> = named.iter().map(|(id, _)| *id).collect();
         for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, &groups)) {
             let (since, resets_at) = period_of(budget.period, time);

@@ -123,6 +123,9 @@ pub enum ServiceError {
         "There are too many messages here to copy into a new chat. Choose an earlier message, or start a new chat."
     )]
     TooLargeToCopy,
+    /// The share link shows no answer.
+    #[error("This conversation has no answer yet, so there is nothing to copy. Start a new chat instead.")]
+    NothingToCopy,
     /// The input is not valid.
     #[error("{0}")]
     Invalid(String),

@@ -4,43 +4,60 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tallybook_accounts::UserId;
+use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Transaction, with_retries};
 use tallybook_files::{FileRow, FilesError};
 use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_protocol::{
-    ConversationSummary, FileKind, Message, MessageFile, MessageId, MessagePart, MessageStatus, Role, ToolCall,
+    ConversationSummary, FileKind, Message, MessageFile, MessageId, MessagePart, MessageStatus, NewFork, Role, ToolCall,
 };
 use uuid::Uuid;
 
 use crate::{
     ServiceError,
     branch::tree::branch,
+    input::check_client_id,
     limits::{MAX_COPIED_BYTES, MAX_COPIED_MESSAGES},
+    quota,
     service::ConversationService,
     share::shared_messages,
     store::{
         ConversationId,
-        copies::{self, SharedCall},
-        message_files, messages, shares,
+        conversations::{self, ConversationOrigin, NewConversationRow},
+        copies::{self, SharedCall, SharedStepRow},
+        message_files, messages, plans, reasonings,
+        shares::{self, SharedRow},
     },
 };
 
 /// The files that a share link shows, as the reader's own files, by the IDs of the originals.
 type OwnFiles = HashMap<Uuid, FileRow>;
 
+/// A copy that a user requests.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    user: UserId,
+    /// The ID that the client chose for the copy.
+    client_conversation_id: Option<&'a str>,
+}
+
 impl ConversationService {
-    /// Creates a conversation with a copy of the branch that ends in a complete answer. Fails with `TurnRunning` or
-    /// `AwaitingApproval` if the answer's turn runs or waits, and with `TooLargeToCopy` if the branch is too large.
+    /// Creates a conversation with a copy of the branch that ends in a complete answer. If the user has a conversation
+    /// with this `client_conversation_id`, returns that one instead. Fails with `TurnRunning` or `AwaitingApproval` if
+    /// the answer's turn runs or waits, with `TooLargeToCopy` if the branch is too large, and with `LimitReached` if the
+    /// user has sent too many messages within a minute.
     pub async fn fork_conversation(
         &self,
         user: UserId,
         uuid: Uuid,
-        message_id: MessageId,
+        new: &NewFork,
     ) -> Result<ConversationSummary, ServiceError> {
         let db = &self.context.db;
+        let NewFork { message_id, client_conversation_id } = new;
+        let request = Request { user, client_conversation_id: client_conversation_id.as_deref() };
+        request.check()?;
         let row = self.context.find_conversation(user, uuid).await?;
-        let message = messages::find_message(db, row.id, message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
+        let message = messages::find_message(db, row.id, *message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
         match message.status {
             MessageStatus::Complete if !message.is_user() => {}
             MessageStatus::Streaming => return Err(ServiceError::TurnRunning),
@@ -51,76 +68,119 @@ impl ConversationService {
             }
         }
         let nodes = messages::list_tree_nodes(db, row.id).await?;
-        let branch: Vec<MessageId> = branch(&nodes, Some(message_id)).iter().map(|node| node.id).collect();
+        let branch: Vec<MessageId> = branch(&nodes, Some(*message_id)).iter().map(|node| node.id).collect();
         if branch.len() > MAX_COPIED_MESSAGES || copies::sum_bytes(db, &branch).await? > MAX_COPIED_BYTES {
             return Err(ServiceError::TooLargeToCopy);
         }
-        let fork = Uuid::now_v7();
-        with_retries(|| Box::pin(self.store_fork(user, row.id, fork, &branch))).await?;
+        let fork = with_retries(|| Box::pin(self.store_fork(request, row.id, &branch))).await?;
         self.context.feeds.announce(user);
         Ok(self.context.find_conversation(user, fork).await?.summary())
     }
 
     async fn store_fork(
         &self,
-        user: UserId,
+        request: Request<'_>,
         original: ConversationId,
-        fork: Uuid,
         branch: &[MessageId],
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Uuid, ServiceError> {
         let mut tx = self.context.db.begin_copy().await?;
-        let created = copies::create_conversation_like(&mut tx, user, fork, original).await?;
+        if let Some(known) = self.admit(&mut tx, request).await? {
+            return Ok(known);
+        }
+        let (fork, Request { user, client_conversation_id }) = (Uuid::now_v7(), request);
+        let created = copies::create_conversation_like(&mut tx, user, fork, client_conversation_id, original).await?;
         let id = created.ok_or(ServiceError::NotFound)?;
         let head = copies::copy_branch(&mut tx, id, branch).await?.ok_or(ServiceError::NotFound)?;
-        copies::set_head(&mut tx, id, head).await?;
-        Ok(tx.commit().await?)
+        conversations::select_head_in(&mut tx, id, head).await?;
+        tx.commit().await?;
+        Ok(fork)
     }
 
     /// Creates a conversation with a copy of the messages that a share link shows. Its files become files of the user.
-    /// Fails with `NoSuchShare` if the link does not exist or was revoked, and with `Files` if the user has no room for
-    /// the files.
+    /// If the user has a conversation with this `client_conversation_id`, returns that one instead. Fails with
+    /// `NoSuchShare` if the link does not exist or was revoked, with `NothingToCopy` if it shows no answer, with `Files`
+    /// if the user has no room for the files, and with `LimitReached` if the user has sent too many messages within a
+    /// minute.
     pub async fn copy_shared_conversation(
         &self,
         user: UserId,
         token: Uuid,
+        client_conversation_id: Option<&str>,
     ) -> Result<ConversationSummary, ServiceError> {
+        let request = Request { user, client_conversation_id };
+        request.check()?;
         let row = shares::find(&self.context.db, token).await?.ok_or(ServiceError::NoSuchShare)?;
         let shared = finished(shared_messages(&row)?);
         if shared.is_empty() {
-            return Err(ServiceError::Invalid("There is no answer here to continue from.".to_owned()));
+            return Err(ServiceError::NothingToCopy);
         }
         if shared.len() > MAX_COPIED_MESSAGES {
             return Err(ServiceError::TooLargeToCopy);
         }
-        let mut files = OwnFiles::new();
-        let shown: BTreeSet<_> = shared.iter().flat_map(files_of).map(|file| file.id).collect();
-        for id in shown {
-            files.insert(id, self.context.files.copy(row.user_id, id, user).await.map_err(file_error)?);
-        }
-        let copy = Uuid::now_v7();
-        with_retries(|| Box::pin(self.store_shared(user, copy, &row.title, &shared, &files))).await?;
+        let copy = with_retries(|| Box::pin(self.store_shared(request, &row, &shared))).await?;
         self.context.feeds.announce(user);
         Ok(self.context.find_conversation(user, copy).await?.summary())
     }
 
     async fn store_shared(
         &self,
-        user: UserId,
-        copy: Uuid,
-        title: &str,
+        request: Request<'_>,
+        row: &SharedRow,
         shared: &[Message],
-        files: &OwnFiles,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Uuid, ServiceError> {
         let mut tx = self.context.db.begin().await?;
-        let id = copies::create_conversation(&mut tx, user, copy, title).await?;
+        if let Some(known) = self.admit(&mut tx, request).await? {
+            return Ok(known);
+        }
+        let (uuid, Request { user, client_conversation_id }) = (Uuid::now_v7(), request);
+        let shown: BTreeSet<Uuid> = shared.iter().flat_map(files_of).map(|file| file.id).collect();
+        let shown: Vec<Uuid> = shown.into_iter().collect();
+        let files = self.context.files.copy_all(&mut tx, row.user_id, &shown, user).await.map_err(file_error)?;
+        let new = NewConversationRow {
+            user,
+            uuid,
+            title: &row.title,
+            model: None,
+            disabled_tools: &BTreeSet::new(),
+            origin: ConversationOrigin::Page,
+            client_conversation_id,
+        };
+        let conversation = conversations::create_conversation_in(&mut tx, new).await?;
+        let mut copies = Vec::new();
         let mut parent = None;
+        // One by one, because each message needs the ID of its parent.
         for message in shared {
-            parent = Some(store_message(&mut tx, id, parent, message, files).await?);
+            let id = store_message(&mut tx, conversation, parent, message, &files).await?;
+            copies.push((id, message));
+            parent = Some(id);
         }
+        store_parts(&mut tx, conversation, &copies, &files).await?;
         if let Some(head) = parent {
-            copies::set_head(&mut tx, id, head).await?;
+            conversations::select_head_in(&mut tx, conversation, head).await?;
         }
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        Ok(uuid)
+    }
+
+    /// Locks the user, and returns the conversation that an earlier request of the same copy created. If there is none,
+    /// counts the copy as a message, or fails with `LimitReached`.
+    async fn admit(&self, tx: &mut Transaction, request: Request<'_>) -> Result<Option<Uuid>, ServiceError> {
+        let Request { user, client_conversation_id } = request;
+        // Comes first, so that each of several concurrent requests sees what the earlier ones created.
+        lock_user(tx, user).await?;
+        if let Some(id) = client_conversation_id
+            && let Some(known) = conversations::find_by_client_id(tx, user, id).await?
+        {
+            return Ok(Some(known));
+        }
+        quota::admit_copy(&self.context, tx, user).await?;
+        Ok(None)
+    }
+}
+
+impl Request<'_> {
+    fn check(self) -> Result<(), ServiceError> {
+        self.client_conversation_id.map_or(Ok(()), |id| check_client_id("client_conversation_id", id))
     }
 }
 
@@ -152,6 +212,7 @@ fn finished(mut messages: Vec<Message>) -> Vec<Message> {
     messages
 }
 
+/// Stores a copy of a message with its files.
 async fn store_message(
     tx: &mut Transaction,
     conversation: ConversationId,
@@ -163,24 +224,53 @@ async fn store_message(
     let parts = (!attached.is_empty()).then(|| serde_json::to_string(&parts_of(message, &attached))).transpose()?;
     let id = copies::create_message(tx, conversation, parent, message, parts.as_deref()).await?;
     message_files::create(tx, id, &attached).await?;
-    for reasoning in &message.reasoning {
-        copies::create_reasoning(tx, id, reasoning).await?;
-    }
-    if let Some(plan) = &message.plan {
-        copies::create_plan(tx, id, plan, message.created_at).await?;
-    }
-    let mut call_files = Vec::new();
-    for step in steps_of(message, id) {
-        let blocks = serde_json::to_string(&step.blocks)?;
-        copies::create_step(tx, id, message, step.number, &blocks).await?;
-        for ((call, provider_call_id), position) in step.calls.iter().zip(0..) {
-            let shared = SharedCall { call, provider_call_id, step: step.number, position };
-            let row = copies::create_tool_call(tx, id, shared).await?;
-            call_files.extend(call.files.iter().filter_map(|file| Some((row, files.get(&file.id)?.clone()))));
+    Ok(id)
+}
+
+/// Stores the reasoning, the plans and the calls of copied messages. Each original is with the ID of its copy.
+async fn store_parts(
+    tx: &mut Transaction,
+    conversation: ConversationId,
+    copies: &[(MessageId, &Message)],
+    files: &OwnFiles,
+) -> Result<(), ServiceError> {
+    let reasoning: Vec<_> =
+        copies.iter().flat_map(|(id, message)| message.reasoning.iter().map(|thought| (*id, thought))).collect();
+    reasonings::create(tx, &reasoning).await?;
+    for (id, message) in copies {
+        if let Some(plan) = &message.plan {
+            plans::create_copy(tx, *id, plan, message.created_at).await?;
         }
     }
-    copies::create_call_files(tx, id, &call_files).await?;
-    Ok(id)
+    let (mut steps, mut calls) = (Vec::new(), Vec::new());
+    for &(message_id, message) in copies {
+        for SharedStep { number: step, blocks, calls: of_step } in steps_of(message, message_id) {
+            let blocks = serde_json::to_string(&blocks)?;
+            steps.push(SharedStepRow { message_id, message, step, blocks });
+            calls.extend((0_i32..).zip(of_step).map(|(position, (call, provider_call_id))| SharedCall {
+                message: message_id,
+                call,
+                provider_call_id,
+                step,
+                position,
+            }));
+        }
+    }
+    copies::create_steps(tx, &steps).await?;
+    copies::create_tool_calls(tx, &calls).await?;
+    if calls.iter().all(|shared| shared.call.files.is_empty()) {
+        return Ok(());
+    }
+    let places = copies::list_call_places(tx, conversation).await?;
+    let rows: HashMap<_, _> =
+        places.into_iter().map(|place| ((place.message_id, place.step, place.position), place.id)).collect();
+    let row_of = |shared: &SharedCall<'_>| rows.get(&(shared.message, shared.step, shared.position)).copied();
+    let of_call = |shared: &SharedCall<'_>| {
+        let own = shared.call.files.iter().filter_map(|file| files.get(&file.id));
+        own.filter_map(|file| Some((shared.message, row_of(shared)?, file.id.0))).collect::<Vec<_>>()
+    };
+    let call_files: Vec<_> = calls.iter().flat_map(of_call).collect();
+    Ok(copies::create_call_files(tx, &call_files).await?)
 }
 
 /// Returns the parts of a user's message with files.
@@ -218,7 +308,7 @@ fn steps_of(message: &Message, id: MessageId) -> Vec<SharedStep<'_>> {
             AssistantBlock::ToolCall(ToolCallRequest {
                 id: call_id.clone(),
                 name: call.tool_name.clone(),
-                input_text: call.proposed_input.as_ref().unwrap_or(&call.input).as_str().to_owned(),
+                input_text: call.proposed_input.as_ref().unwrap_or(&call.input).written().into_owned(),
                 written_by: None,
             })
         });

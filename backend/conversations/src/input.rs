@@ -40,12 +40,16 @@ pub(crate) fn check_message(new: &NewMessage) -> Result<Vec<MessagePart>, Servic
         return Err(invalid("The message contains a NUL character. Remove it and send again."));
     }
     if let Some(id) = &new.client_message_id {
-        let fits = (1..=MAX_CLIENT_ID_CHARS).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic());
-        if !fits {
-            return Err(invalid("client_message_id must be 1 to 64 visible ASCII characters, such as a UUID."));
-        }
+        check_client_id("client_message_id", id)?;
     }
     Ok(parts)
+}
+
+/// Validates an ID that a client chose, in the named field.
+pub(crate) fn check_client_id(field: &str, id: &str) -> Result<(), ServiceError> {
+    let fits = (1..=MAX_CLIENT_ID_CHARS).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic());
+    let advice = || format!("{field} must be 1 to {MAX_CLIENT_ID_CHARS} visible ASCII characters, such as a UUID.");
+    if fits { Ok(()) } else { Err(ServiceError::Invalid(advice())) }
 }
 
 /// Returns the number of files in a message. Fails if there are too many.

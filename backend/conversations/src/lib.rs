@@ -11,6 +11,7 @@
 //! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
+mod access;
 mod approvals;
 mod attachments;
 mod branch;
@@ -49,6 +50,7 @@ mod usage;
 mod user_limits;
 pub mod work_counts;
 
+pub use access::Access;
 pub use budget::{Budget, BudgetOwner, BudgetUsedUp};
 pub use erasure::erase_conversations;
 pub use error::ServiceError;

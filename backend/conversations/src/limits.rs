@@ -91,7 +91,7 @@ pub(crate) const MAX_DECISIONS: usize = 1000;
 /// Maximum length of the reason for a decision, in bytes.
 pub(crate) const MAX_REASON_BYTES: usize = 4 * 1024;
 
-/// Maximum length of a client's message ID, in characters; the column has the same limit.
+/// Maximum length of an ID that a client chooses, in characters; the columns have the same limit.
 pub(crate) const MAX_CLIENT_ID_CHARS: usize = 64;
 
 /// Maximum number of images of one tool call.
@@ -124,7 +124,7 @@ pub(crate) const MAX_SHARED_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of messages that are copied to a new conversation, in one transaction.
 pub(crate) const MAX_COPIED_MESSAGES: usize = 2000;
 
-/// Maximum size of these messages with their calls, in bytes.
+/// Maximum size of these messages with their calls, reasoning and plans, in bytes.
 pub(crate) const MAX_COPIED_BYTES: i64 = 64 * 1024 * 1024;
 
 /// Maximum number of conversations that a user can pin.

@@ -15,6 +15,7 @@ use tokio::{
 
 use crate::{
     ServiceError,
+    access::Access,
     attachments::find_attached,
     context::Context,
     input::check_file_count,
@@ -51,6 +52,7 @@ impl ConversationService {
     /// the receiver cancels the call. The call counts against the user's limits.
     pub async fn call_model(
         &self,
+        access: &Access,
         request: ApiClientRequest,
         weight: Weight,
     ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
@@ -60,17 +62,18 @@ impl ConversationService {
         }
         let ApiClientRequest { program, model, question, input, .. } = request;
         let user = program.user;
-        let models = context.models_of(user).await?;
+        let Access { models, limits, .. } = access;
         let model = &models.choose(model.as_deref(), None)?;
         check_file_count(&question)?;
-        find_attached(context, user, &question, (&models, model)).await?;
+        find_attached(context, user, &question, (models, model)).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let ClientInput { mut messages, system, sampling, .. } = input;
         PromptFiles::of_model(context, model).load_all(user, &mut messages).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;
-        let reserved = quota::admit_request(context, Request { user, weight, tokens, prices: model.prices() }).await?;
+        let request_of_user = Request { user, weight, tokens, prices: model.prices() };
+        let reserved = quota::admit_request(context, limits, request_of_user).await?;
         let stream = model.client().stream(request);
         let (sender, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());

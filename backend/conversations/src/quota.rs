@@ -34,17 +34,11 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
 
 /// The settings that a request for a model call is checked against, because others may apply in a moment, and the user's
 /// groups.
+#[derive(Clone)]
 pub(crate) struct RequestLimits {
-    settings: Arc<ChangeableSettings>,
-    groups: Vec<GroupId>,
-}
-
-/// Returns the limits that apply to a user. Call this before the transaction begins, which must not wait for another
-/// connection.
-pub(crate) async fn find_limits(context: &Context, user: UserId) -> sqlx::Result<RequestLimits> {
-    let settings = context.changeable();
-    let groups = budget_checks::find_groups(context, &settings, user).await?;
-    Ok(RequestLimits { settings, groups: groups.into_iter().map(|(id, _)| id).collect() })
+    pub(crate) settings: Arc<ChangeableSettings>,
+    /// Empty if no group has a budget and nothing is granted to groups.
+    pub(crate) groups: Vec<GroupId>,
 }
 
 /// Blocks other turns of this user, and turns that count toward the same budget, until the transaction that begins this
@@ -167,19 +161,26 @@ pub(crate) struct Request {
 
 /// Refuses a request if its user has reached a limit. Otherwise counts the request and reserves its tokens. Returns
 /// `None` if the server has no limits.
-pub(crate) async fn admit_request(context: &Context, request: Request) -> Result<Option<RequestId>, ServiceError> {
-    if !is_limited(&context.changeable(), request.user) {
+pub(crate) async fn admit_request(
+    context: &Context,
+    limits: &RequestLimits,
+    request: Request,
+) -> Result<Option<RequestId>, ServiceError> {
+    if !is_limited(&limits.settings, request.user) {
         return Ok(None);
     }
-    with_retries(|| try_admit_request(context, request)).await.map(Some)
+    with_retries(|| try_admit_request(context, limits, request)).await.map(Some)
 }
 
-async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
+async fn try_admit_request(
+    context: &Context,
+    request_limits: &RequestLimits,
+    request: Request,
+) -> Result<RequestId, ServiceError> {
     let Request { user, weight, tokens, prices } = request;
-    let request_limits = find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
-    lock_limited_user(&mut tx, user, &request_limits).await?;
-    let RequestLimits { settings, groups } = &request_limits;
+    lock_limited_user(&mut tx, user, request_limits).await?;
+    let RequestLimits { settings, groups } = request_limits;
     // The request does not count as a turn.
     let limits = UserLimits { turns: 0, ..settings.user_limits };
     let time = now();
@@ -191,6 +192,22 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;
     Ok(id)
+}
+
+/// Refuses a copy of messages to a new conversation if its user has sent the maximum number of messages per minute.
+/// Otherwise counts the copy as a message. The transaction must have locked the user.
+pub(crate) async fn admit_copy(context: &Context, tx: &mut Transaction, user: UserId) -> Result<(), ServiceError> {
+    let messages_per_minute = context.changeable().user_limits.messages_per_minute;
+    let (limits, time) = (UserLimits { messages_per_minute, ..UserLimits::default() }, now());
+    if limits.is_none() {
+        return Ok(());
+    }
+    if let Some(reached) = find_reached(context, limits, tx, user, None, Weight::Message, time).await? {
+        return Err(reached.into());
+    }
+    let new = reservation(context, user, None, Weight::Message.quarters(), Reserve::of(0, None), time);
+    model_requests::create(tx, new).await?;
+    Ok(())
 }
 
 /// Releases the tokens that a request reserved; its usage is stored by now. If this fails, the tokens stay reserved

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
 use tallybook_database::{Database, Transaction, is_unique_violation, now, select, with_retries};
-use tallybook_mcp::{DefinitionHash, PinError, PinStore};
+use tallybook_mcp::{DefinitionHash, PinError, PinStore, is_of_server};
 
 /// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
 pub const MAX_PINS: u32 = 1000;
@@ -129,6 +129,30 @@ pub(crate) async fn accept(
         outcome => Ok(outcome?.rows == 1),
     }
 }
+
+/// Forgets what was accepted of a tool server: the definitions of its tools, and saved approvals of calls of them. Call
+/// this when another server takes its name.
+pub async fn forget_server(tx: &mut Transaction, server: &str) -> sqlx::Result<()> {
+    tx.query("DELETE FROM tool_pins WHERE server = ?").bind(server).execute().await?;
+    let saved: Vec<(i64, String)> = tx
+        .query(
+            "SELECT a.id, t.tool_name FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
+             WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL",
+        )
+        .fetch_all()
+        .await?;
+    let of_server: Vec<i64> =
+        saved.into_iter().filter(|(_, tool)| is_of_server(tool, server)).map(|(id, _)| id).collect();
+    for ids in of_server.chunks(MAX_IDS_PER_STATEMENT) {
+        let mut revoke = tx.query("UPDATE approvals SET revoked_at = ? WHERE id IN (").bind(now());
+        revoke.push_list(ids).push(")");
+        revoke.execute().await?;
+    }
+    Ok(())
+}
+
+/// Maximum number of saved approvals that one statement revokes.
+const MAX_IDS_PER_STATEMENT: usize = 200;
 
 async fn update(tx: &mut Transaction, id: &str, hash: &str) -> sqlx::Result<bool> {
     let query = tx.query("UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?").bind(hash).bind(now());

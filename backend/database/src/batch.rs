@@ -1,4 +1,6 @@
-//! Limits the size of an `INSERT` with several rows.
+//! Inserts several rows per statement, and limits the size of these statements.
+
+use crate::{database::Transaction, query::Values};
 
 /// Maximum number of rows, and bytes of their large values, per INSERT; every supported database accepts this much. A
 /// single larger row is inserted alone.
@@ -7,13 +9,37 @@ const MAX_BYTES_PER_INSERT: usize = 512 * 1024;
 
 /// Returns how many of the next rows, given by the sizes of their large values in bytes, fit into one statement: at
 /// least one, however large it is.
-pub fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
+fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
     let mut bytes = 0;
     let batch_len = sizes.take(MAX_ROWS_PER_INSERT).take_while(|size| {
         bytes += size;
         bytes <= MAX_BYTES_PER_INSERT
     });
     batch_len.count().max(1)
+}
+
+impl Transaction {
+    /// Inserts rows, several in a statement. `insert` is the text before the first row's values, `bytes` returns the
+    /// size of a row's large values, and `add` adds the values of a row. Fails if the database would not accept the
+    /// statement of a single row.
+    pub async fn insert_rows<T: Sync>(
+        &mut self,
+        insert: &'static str,
+        mut rows: &[T],
+        bytes: impl Fn(&T) -> usize + Send + Sync,
+        mut add: impl FnMut(&mut Values<'_, &mut Self>, &T) + Send,
+    ) -> sqlx::Result<()> {
+        while !rows.is_empty() {
+            let sizes: Vec<usize> = rows.iter().take(MAX_ROWS_PER_INSERT).map(&bytes).collect();
+            let (together, rest) = rows.split_at(batch_len(sizes.iter().copied()));
+            self.check_statement_size(sizes.iter().take(together.len()).sum()).await?;
+            let mut statement = self.query(insert);
+            statement.push_rows(together, &mut add);
+            statement.execute().await?;
+            rows = rest;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ mod url;
 mod write_check;
 
 pub use backup::{back_up, restore};
-pub use batch::batch_len;
 pub use clock::now;
 pub use cluster::MigrationLease;
 pub use database::{Database, DatabaseCounts, Reader, Transaction, Writer};

@@ -1,10 +1,14 @@
 //! The use cases of files.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, HashMap},
+    slice,
+    sync::Arc,
+};
 
 use sha2::{Digest as _, Sha256};
 use tallybook_accounts::{UserId, lock_user};
-use tallybook_database::{Database, with_retries};
+use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_documents::{EncodedImage, FileKind as FoundKind, FileProcessor, ProcessError, ProcessedFile};
 use tallybook_protocol::{FileInfo, FileKind, FileText};
 use tokio::{sync::Semaphore, time::timeout};
@@ -180,22 +184,24 @@ impl Files {
     async fn create(&self, new: &NewFile, pages: &[String]) -> Result<bool, FilesError> {
         let mut tx = self.db.begin().await?;
         lock_user(&mut tx, new.user).await?;
-        let stored = files::sum_bytes_in(&mut tx, new.user).await?;
-        self.check_quota(stored, new.bytes.unsigned_abs())?;
-        let model = new.model.as_ref().map(|(sha256, ..)| sha256.as_str());
-        // In the same order in all transactions, so that two of them never wait for each other.
-        let mut hashes: Vec<&str> =
-            [Some(&*new.sha256), model, new.thumb_sha256.as_deref()].into_iter().flatten().collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        for sha256 in hashes {
-            if !blobs::touch_in(&mut tx, sha256).await? {
-                return Ok(false);
-            }
+        if !self.create_rows(&mut tx, new.user, slice::from_ref(new)).await? {
+            return Ok(false);
         }
         texts::create(&mut tx, &new.sha256, pages).await?;
-        files::create(&mut tx, new).await?;
         tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Stores the rows of a user's files. Returns `false` if some content was purged meanwhile. The transaction must have
+    /// locked the user.
+    async fn create_rows(&self, tx: &mut Transaction, user: UserId, new: &[NewFile]) -> Result<bool, FilesError> {
+        let stored = files::sum_bytes_in(tx, user).await?;
+        self.check_quota(stored, new.iter().map(|file| file.bytes.unsigned_abs()).sum())?;
+        let hashes: BTreeSet<&str> = new.iter().flat_map(NewFile::hashes).collect();
+        if !blobs::touch_all(tx, &hashes.into_iter().collect::<Vec<_>>()).await? {
+            return Ok(false);
+        }
+        files::create(tx, new).await?;
         Ok(true)
     }
 
@@ -260,37 +266,42 @@ impl Files {
         texts::find(&self.db, sha256, page).await
     }
 
-    /// Copies a file of `owner` to the files of `user`, and returns the copy. If `user` has a file with this content and
-    /// name already, returns that file. Fails with `QuotaReached` if `user` has no room for the file.
-    pub async fn copy(&self, owner: UserId, id: Uuid, user: UserId) -> Result<FileRow, FilesError> {
-        let file = self.row(owner, id).await?;
-        if let Some(known) = files::find_same(&self.db, user, &file.sha256, &file.name).await?
-            && files::touch(&self.db, known.id).await?
-        {
-            return Ok(known);
+    /// Copies files of `owner` to the files of `user`, and returns the copies by the IDs of the originals. A file that
+    /// `user` has already, with the same content and name, is not copied again. Fails with `NotFound` if a file no longer
+    /// exists, and with `QuotaReached` if `user` has no room for the files. The transaction must have locked `user`.
+    pub async fn copy_all(
+        &self,
+        tx: &mut Transaction,
+        owner: UserId,
+        ids: &[Uuid],
+        user: UserId,
+    ) -> Result<HashMap<Uuid, FileRow>, FilesError> {
+        let originals = files::list_in(tx, owner, ids).await?;
+        if originals.len() < ids.len() {
+            return Err(FilesError::NotFound);
         }
-        let new = NewFile {
-            uuid: Uuid::now_v7(),
-            user,
-            sha256: file.sha256,
-            name: file.name,
-            kind: file.kind,
-            media_type: file.media_type,
-            bytes: file.bytes,
-            size: file.width.zip(file.height),
-            pages: file.pages,
-            text_bytes: file.text_bytes,
-            model: file
-                .model_sha256
-                .zip(file.model_width.zip(file.model_height))
-                .map(|(sha256, (width, height))| (sha256, width, height)),
-            thumb_sha256: file.thumb_sha256,
-        };
+        let contents: BTreeSet<&str> = originals.iter().map(|file| file.sha256.as_str()).collect();
+        let key = |file: &FileRow| (file.sha256.clone(), file.name.clone());
+        let same = files::list_same_in(tx, user, &contents.into_iter().collect::<Vec<_>>()).await?;
+        let mut own: HashMap<(String, String), FileRow> = same.into_iter().map(|file| (key(&file), file)).collect();
+        own.retain(|key_of_own, _| originals.iter().any(|file| key(file) == *key_of_own));
+        let known: Vec<_> = own.values().map(|file| file.id).collect();
+        if !files::touch_all(tx, &known).await? {
+            return Err(FilesError::NotFound);
+        }
+        let missing: HashMap<_, _> =
+            originals.iter().filter(|file| !own.contains_key(&key(file))).map(|file| (key(file), file)).collect();
         // The text of the pages belongs to the content, so it is stored already.
-        if with_retries(|| Box::pin(self.create(&new, &[]))).await? {
-            return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound);
+        let new: Vec<NewFile> = missing.into_values().map(|file| copy_of(file, user)).collect();
+        if !new.is_empty() {
+            if !self.create_rows(tx, user, &new).await? {
+                return Err(FilesError::NotFound);
+            }
+            let uuids: Vec<Uuid> = new.iter().map(|file| file.uuid).collect();
+            own.extend(files::list_in(tx, user, &uuids).await?.into_iter().map(|file| (key(&file), file)));
         }
-        Err(FilesError::NotFound)
+        let copies = originals.iter().map(|file| Some((file.uuid, own.get(&key(file))?.clone())));
+        copies.collect::<Option<_>>().ok_or(FilesError::NotFound)
     }
 
     /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.
@@ -306,6 +317,25 @@ impl Files {
             Err(error) if is_referred_to(&error) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Returns a file of `user` with the content and the name of `file`.
+fn copy_of(file: &FileRow, user: UserId) -> NewFile {
+    let size_for_models = file.model_width.zip(file.model_height);
+    NewFile {
+        uuid: Uuid::now_v7(),
+        user,
+        sha256: file.sha256.clone(),
+        name: file.name.clone(),
+        kind: file.kind,
+        media_type: file.media_type.clone(),
+        bytes: file.bytes,
+        size: file.width.zip(file.height),
+        pages: file.pages,
+        text_bytes: file.text_bytes,
+        model: file.model_sha256.clone().zip(size_for_models).map(|(sha256, (width, height))| (sha256, width, height)),
+        thumb_sha256: file.thumb_sha256.clone(),
     }
 }
 

@@ -39,6 +39,7 @@ mod variables;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;
+pub use naming::is_of_server;
 pub use pins::{AcceptAll, ChangedDefinition, DefinitionHash, PinError, PinStore};
 pub use probe::{ProbedTool, ProbedTools, probe};
 pub use server::Status;

@@ -11,8 +11,7 @@ const KEPT: usize = 55;
 /// `is_taken`, returns its beginning and eight hex digits of the SHA-256 of server, NUL byte and tool. Returns `None`
 /// if that name is taken too.
 pub(crate) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) -> Option<String> {
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let plain: String = format!("{server}__{tool}").chars().map(allowed).collect();
+    let plain = plain_name(server, tool);
     if plain.len() <= MAX_NAME && !is_taken(&plain) {
         return Some(plain);
     }
@@ -22,9 +21,29 @@ pub(crate) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> boo
     (!is_taken(&hashed)).then_some(hashed)
 }
 
+/// Returns `true` if a tool with this name may be one of the server's.
+pub fn is_of_server(name: &str, server: &str) -> bool {
+    let beginning = plain_name(server, "");
+    name.starts_with(&beginning[..beginning.len().min(KEPT)])
+}
+
+fn plain_name(server: &str, tool: &str) -> String {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    format!("{server}__{tool}").chars().map(allowed).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::tool_name;
+    use super::{is_of_server, tool_name};
+
+    #[test]
+    fn a_name_says_which_server_a_tool_is_of() {
+        for server in ["docs", "my docs", &"d".repeat(80)] {
+            let name = tool_name(server, "read", |_| false).unwrap();
+            assert!(is_of_server(&name, server), "{name}");
+            assert!(!is_of_server(&name, "doc") && !is_of_server("add", server), "{name}");
+        }
+    }
 
     #[test]
     fn names_are_hashed_only_if_needed() {

@@ -4,6 +4,7 @@
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_conversations::tool_pins::forget_server;
 use tallybook_database::{Transaction, with_retries};
 
 use crate::{
@@ -44,6 +45,10 @@ impl RuntimeSettings {
                 return Err(SettingsError::TooMany(kind, MAX_ENTRIES));
             }
             let id = store::create(&mut tx, kind, &name, &settings, version).await?;
+            if kind == EntryKind::ToolServer {
+                // An earlier server may have had the name.
+                forget_server(&mut tx, &name).await?;
+            }
             store::set_secret(&mut tx, id, kind.secret(), sealed.as_ref()).await?;
             let action = match kind {
                 EntryKind::Model => AuditAction::ModelAdded,
@@ -75,7 +80,7 @@ impl RuntimeSettings {
             let next = store::next_version(&mut tx).await?;
             let row = find(&mut tx, kind, name, version).await?;
             let kept = if is_secret_set { None } else { store::find_secret(&mut tx, row.id, kind.secret()).await? };
-            let after = merge(kind, &row.settings, &patch, kept.is_some())?;
+            let (after, has_moved) = merge(kind, &row.settings, &patch, kept.is_some())?;
             let kept = kept.map(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name))).transpose();
             let kept = kept.map_err(|error| invalid(kind, error.to_string()))?;
             let checked = self.check(kind, after, secret.as_ref().or(kept.as_ref()))?;
@@ -87,6 +92,9 @@ impl RuntimeSettings {
                 store::set_secret(&mut tx, row.id, kind.secret(), sealed.as_ref()).await?;
             }
             store::update(&mut tx, row.id, &checked.settings, next).await?;
+            if kind == EntryKind::ToolServer && has_moved {
+                forget_server(&mut tx, name).await?;
+            }
             let action = match kind {
                 EntryKind::Model => AuditAction::ModelChanged,
                 EntryKind::ToolServer => AuditAction::ToolServerChanged,
@@ -180,14 +188,14 @@ async fn find(
     Ok(row)
 }
 
-/// Replaces stored settings; null removes one. If a stored secret is kept, the server that receives it must stay the
-/// same.
+/// Replaces stored settings; null removes one. Also returns `true` if the entry is for another server now. If a stored
+/// secret is kept, the server that receives it must stay the same.
 fn merge(
     kind: EntryKind,
     settings: &str,
     patch: &Map<String, Value>,
     keeps_secret: bool,
-) -> Result<Map<String, Value>, SettingsError> {
+) -> Result<(Map<String, Value>, bool), SettingsError> {
     let before: Map<String, Value> = serde_json::from_str(settings)
         .map_err(|_| invalid(kind, "The stored settings cannot be read. Remove the entry and add it again."))?;
     let mut after = before.clone();
@@ -198,7 +206,8 @@ fn merge(
             after.insert(field.clone(), value.clone());
         }
     }
-    if keeps_secret && kind.address().iter().any(|field| before.get(*field) != after.get(*field)) {
+    let has_moved = kind.address().iter().any(|field| before.get(*field) != after.get(*field));
+    if keeps_secret && has_moved {
         return Err(invalid(
             kind,
             format!(
@@ -207,7 +216,7 @@ fn merge(
             ),
         ));
     }
-    Ok(after)
+    Ok((after, has_moved))
 }
 
 fn invalid(kind: EntryKind, problem: impl Into<String>) -> SettingsError {

@@ -4,7 +4,7 @@
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
 /// The rules: the text that follows the number of violations, and the statement that counts them.
-const RULES: [(&str, Select); 13] = [
+const RULES: [(&str, Select); 18] = [
     (
         "budgets belong to a user or a group that does not exist",
         select!(
@@ -84,6 +84,41 @@ const RULES: [(&str, Select); 13] = [
     (
         "re-runs have ended without a duration",
         select!("SELECT COUNT(*) FROM tool_reruns WHERE status <> 'pending' AND duration_ms IS NULL"),
+    ),
+    (
+        "copied tool calls are in a message that is missing, or that is not a copied answer",
+        select!(
+            "SELECT COUNT(*) FROM copied_tool_calls t LEFT JOIN messages m ON m.id = t.message_id \
+             AND m.copied_from IS NOT NULL AND m.role = 'assistant' WHERE m.id IS NULL"
+        ),
+    ),
+    (
+        "copied steps are in a message that is missing, or that is not a copied answer",
+        select!(
+            "SELECT COUNT(*) FROM copied_model_calls k LEFT JOIN messages m ON m.id = k.message_id \
+             AND m.copied_from IS NOT NULL AND m.role = 'assistant' WHERE m.id IS NULL"
+        ),
+    ),
+    (
+        // Clients receive the negated ID of a copied call, so no row may have a negative one.
+        "tool calls or copied tool calls have an ID that is not positive, or are copies of such a call",
+        select!(
+            "SELECT (SELECT COUNT(*) FROM tool_calls WHERE id <= 0) \
+             + (SELECT COUNT(*) FROM copied_tool_calls WHERE id <= 0 OR original_id <= 0)"
+        ),
+    ),
+    (
+        "copied answers have tool calls of their own",
+        select!(
+            "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id WHERE m.copied_from IS NOT NULL"
+        ),
+    ),
+    (
+        "files belong to a copied tool call of another message, or to one that is missing",
+        select!(
+            "SELECT COUNT(*) FROM message_files f LEFT JOIN copied_tool_calls t ON t.id = f.copied_call_id \
+             AND t.message_id = f.message_id WHERE f.copied_call_id IS NOT NULL AND t.id IS NULL"
+        ),
     ),
     (
         "messages of users have feedback",

@@ -56,8 +56,8 @@ pub(crate) async fn create_conversation(
 }
 
 /// `POST /api/conversations/{uuid}/fork`
-pub(crate) async fn fork(uuid: Uuid, message_id: MessageId) -> Result<ConversationSummary, ApiError> {
-    call("POST", &format!("{}/fork", conversation_url(uuid)), Some(&NewFork { message_id })).await
+pub(crate) async fn fork(uuid: Uuid, new: &NewFork) -> Result<ConversationSummary, ApiError> {
+    call("POST", &format!("{}/fork", conversation_url(uuid)), Some(new)).await
 }
 
 /// A list of conversations.

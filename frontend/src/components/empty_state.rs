@@ -16,15 +16,21 @@ use crate::{
     reactive::memo,
     session::Session,
     setup::{Connecting, Kind},
+    tools::Tools,
 };
 
 /// A greeting, example questions, and the available tools.
 #[component]
 pub(crate) fn EmptyState(session: Session) -> impl IntoView {
-    let offer: Offer = use_context().unwrap_or_default();
-    let models = expect_context::<Models>();
-    let is_demo = memo(move |_| models.is_demo_default());
-    move || content(session, Offer { is_demo: is_demo.get(), ..offer.clone() })
+    let offered: Offer = use_context().unwrap_or_default();
+    let (models, tools) = (expect_context::<Models>(), expect_context::<Tools>());
+    // After an admin has added a tool server, the list has its tools.
+    let offer = memo(move |_| {
+        let is_demo = models.is_demo_default();
+        let listed = tools.list.with(|list| list.as_ref().map(|list| Offer::new(&list.items, is_demo)));
+        listed.unwrap_or_else(|| Offer { is_demo, ..offered.clone() })
+    });
+    move || content(session, offer.get())
 }
 
 fn content(session: Session, offer: Offer) -> AnyView {

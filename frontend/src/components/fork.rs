@@ -1,28 +1,38 @@
 //! Continues in a new chat: has the server copy the conversation up to an answer, and opens the copy.
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, NewFork};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::HtmlAnchorElement;
 
 use crate::{
     address::Address,
-    api,
+    api, browser,
     components::typing::begin_to_write_after_press,
     session::{Place, Session},
 };
 
-/// Copies the open conversation up to an answer, and opens the copy. A second press does nothing while `is_forking`.
-pub(crate) fn fork(session: Session, id: MessageId, is_forking: StoredValue<bool>) {
+/// A copy of the conversation up to an answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fork {
+    /// `true` while the server creates it.
+    is_running: bool,
+    /// Its ID. It stays the same after a failure, because the server may have created the copy nevertheless.
+    id: Option<String>,
+}
+
+/// Copies the open conversation up to an answer, and opens the copy. A second press does nothing while the first one
+/// runs.
+pub(crate) fn fork(session: Session, message_id: MessageId, state: StoredValue<Fork>) {
     let Place::Open(uuid) = session.place.get_untracked() else { return };
-    if is_forking.get_value() {
-        return;
-    }
-    is_forking.set_value(true);
+    let Fork { is_running: false, id } = state.get_value() else { return };
+    let id = id.unwrap_or_else(browser::random_id);
+    state.set_value(Fork { is_running: true, id: Some(id.clone()) });
     spawn_local(async move {
-        let forked = api::fork(uuid, id).await;
+        let forked = api::fork(uuid, &NewFork { message_id, client_conversation_id: Some(id.clone()) }).await;
+        let id = forked.is_err().then_some(id);
         // The user may have gone to another conversation by now, and stays there.
-        if is_forking.try_set_value(false).is_some() {
+        if state.try_set_value(Fork { is_running: false, id }).is_some() {
             return;
         }
         match forked {

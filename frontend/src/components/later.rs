@@ -173,14 +173,7 @@ impl Later {
     }
 }
 
-/// Tracks whether messages can be rendered. Until then, nothing can be scrolled.
-pub(crate) fn track_messages() {
-    if let Some(Later { messages, .. }) = use_context() {
-        messages.is_here.track();
-    }
-}
-
-/// Returns `true` if messages can be rendered. Tracked.
+/// Returns `true` if messages can be rendered. Until then, nothing can be scrolled. Tracked.
 pub(crate) fn has_messages() -> bool {
     use_context().is_none_or(|Later { messages, .. }| messages.is_here.get())
 }

@@ -111,6 +111,34 @@ pub(crate) fn text_field(
     labelled(dialog, field, label, hint.map(IntoAny::into_any), input(dialog, field, kind, press), text)
 }
 
+/// A field for several lines of text.
+pub(crate) fn lines_field(
+    dialog: Dialog,
+    field: Field,
+    label: &'static str,
+    hint: &'static str,
+    text: Language,
+) -> AnyView {
+    let id = field.id();
+    let content = view! {
+        <textarea
+            class="field"
+            id=id
+            data-testid=id
+            rows="2"
+            autocomplete="off"
+            spellcheck="false"
+            dir="auto"
+            maxlength="20000"
+            aria-describedby=move || described_by(dialog, field)
+            aria-invalid=move || has_problem(dialog, field)
+            prop:value=move || dialog.text_of(field)
+            on:input:target=move |event| dialog.feed(Input::Write(field, event.target().value()))
+        />
+    };
+    labelled(dialog, field, label, Some(hint.into_any()), content.into_any(), text)
+}
+
 fn input(dialog: Dialog, field: Field, keyboard: &'static str, press: Option<Callback<KeyboardEvent>>) -> AnyView {
     let id = field.id();
     let longest = if field == Field::Name { dialog.kind.max_name_chars() } else { 2000 };

@@ -59,7 +59,7 @@ fn follow_new_text(session: Session, following: Following) {
         session.transcript.track();
         session.unstored.track();
         session.notice.track();
-        later::track_messages();
+        later::has_messages();
         if following.is_on.get_untracked() {
             // Effects run before the text is laid out; the next frame has it.
             in_next_frame(move || following.to_end());
@@ -198,7 +198,7 @@ fn measure(
 ) {
     effect(move || {
         ids.track();
-        later::track_messages();
+        later::has_messages();
         // Each measurement lays out all messages, so it waits for the last message, or for several.
         if session.earlier.get() != Loading::Running || ids.with_untracked(|ids| ids.len() % MEASURED_AT_ONCE == 0) {
             measure_new(area);

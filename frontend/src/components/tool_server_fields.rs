@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         listbox::Choice,
-        setup_fields::{choice_field, further_view, number_field, secret_field, text_field},
+        setup_fields::{choice_field, further_view, lines_field, number_field, secret_field, text_field},
     },
     language::Language,
     reactive::memo,
@@ -42,6 +42,7 @@ pub(crate) fn fields_view(dialog: Dialog, is_new: bool, text: Language) -> AnyVi
                     text_field(dialog, Field::Header, text.header_name(), Some(text.header_name_hint()), None, text)
                 })}
                 {secret_field(dialog, label, text.secret_hint().into_any(), None, text)}
+                {lines_field(dialog, Field::MoreHeaders, text.more_headers(), text.more_headers_hint(), text)}
             }
             .into_any(),
         )

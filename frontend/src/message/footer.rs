@@ -64,9 +64,13 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
     footer.with_child_if_any(author).with_child_if_any(usage).with_child(when(view, live))
 }
 
-/// Returns `true` if there is an answer to rate.
+/// Returns `true` if there is an answer to rate: one that has ended, and that has text if it ended early.
 fn can_be_rated(entry: &Entry) -> bool {
-    matches!(entry.status, MessageStatus::Complete | MessageStatus::Stopped | MessageStatus::Interrupted)
+    match entry.status {
+        MessageStatus::Complete => true,
+        MessageStatus::Stopped | MessageStatus::Interrupted | MessageStatus::Failed => !entry.text.is_empty(),
+        _ => false,
+    }
 }
 
 /// Renders the button that rates the answer, or removes that rating. Its title has the reason that the user gave.

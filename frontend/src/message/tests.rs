@@ -185,24 +185,29 @@ fn a_message_without_text_offers_no_copy_of_it() {
 #[test]
 fn an_answer_that_has_ended_can_be_rated() {
     let live = Live { has_actions: true, ..Live::default() };
-    let shown = |status: MessageStatus, feedback: Option<Feedback>| {
+    let shown_with = |text: &str, status: MessageStatus, feedback: Option<Feedback>| {
         let mut entry = Entry::clone(&conversation(|_| {})[1]);
-        (entry.status, entry.feedback) = (status, feedback);
+        (entry.text, entry.status, entry.feedback) = (text.to_owned(), status, feedback);
         html(&entry, Some(&live))
     };
+    let shown = |status, feedback| shown_with("It is 3.", status, feedback);
     let button = |html: &str, name: &str| {
         let html = html.split_once(&format!("data-testid=\"{name}\"")).map(|(_, rest)| rest.to_owned());
         html.and_then(|rest| Some(rest.split_once('>')?.0.to_owned()))
     };
-    for status in [MessageStatus::Complete, MessageStatus::Stopped, MessageStatus::Interrupted] {
+    let ended_early = [MessageStatus::Stopped, MessageStatus::Interrupted, MessageStatus::Failed];
+    for status in [MessageStatus::Complete].into_iter().chain(ended_early) {
         let html = shown(status, None);
         for name in ["rate-up", "rate-down"] {
             let button = button(&html, name).unwrap_or_else(|| panic!("{name}: {html}"));
             assert!(button.contains("aria-pressed=\"false\""), "{button}");
         }
     }
-    for status in [MessageStatus::Streaming, MessageStatus::AwaitingApproval, MessageStatus::Failed] {
+    for status in [MessageStatus::Streaming, MessageStatus::AwaitingApproval] {
         assert_eq!(button(&shown(status, None), "rate-up"), None, "{status:?}");
+    }
+    for status in ended_early {
+        assert_eq!(button(&shown_with("", status, None), "rate-up"), None, "{status:?} without text");
     }
     let reason = Some("It is <3>.".to_owned());
     let html = shown(MessageStatus::Complete, Some(Feedback { rating: Rating::Down, reason }));

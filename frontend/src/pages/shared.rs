@@ -4,6 +4,7 @@
 use leptos::{prelude::*, reactive::owner::Owner, tachys::html::InertElement};
 use tallybook_nodes::bounded;
 use tallybook_protocol::SharedConversation;
+use uuid::Uuid;
 
 use crate::{
     components::nothing_here::NothingHere,
@@ -19,9 +20,19 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedPageReader {
     /// The reader is signed in, or the server has no accounts.
-    SignedIn,
+    SignedIn {
+        /// ID of the copy. The form keeps it, so that sending the form twice creates one copy.
+        client_conversation_id: Uuid,
+    },
     /// The reader must sign in first.
     SignedOut,
+}
+
+impl SharedPageReader {
+    /// Returns a reader who is signed in, with an ID for a new copy.
+    pub fn signed_in() -> Self {
+        Self::SignedIn { client_conversation_id: Uuid::new_v4() }
+    }
 }
 
 /// Renders the document of a public link. If `found` is `None`, it says that nothing is shared here; if it is an error,
@@ -95,8 +106,9 @@ fn SharedPage(shared: SharedConversation, reader: SharedPageReader) -> impl Into
 /// Renders the form that copies the conversation to the reader's own, or the link to sign in and come back.
 fn continuation(path: &str, reader: SharedPageReader, text: Language) -> AnyView {
     match reader {
-        SharedPageReader::SignedIn => view! {
+        SharedPageReader::SignedIn { client_conversation_id } => view! {
             <form method="post" action=format!("{path}/continue")>
+                <input type="hidden" name="client_conversation_id" value=client_conversation_id.to_string() />
                 <button type="submit" class="button" data-testid="continue-shared">{text.continue_shared()}</button>
             </form>
         }

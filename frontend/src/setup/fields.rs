@@ -32,6 +32,8 @@ pub(crate) enum Field {
     Authentication,
     /// The name of the header.
     Header,
+    /// Further headers, one in a line.
+    MoreHeaders,
     /// `claimed`, `low`, or empty for `high`.
     Approval,
     /// Names of tools, separated by commas.
@@ -62,6 +64,7 @@ impl Field {
             Self::AllowHttp => "server-allow-http",
             Self::Authentication => "server-authentication",
             Self::Header => "server-header",
+            Self::MoreHeaders => "server-more-headers",
             Self::Approval => "server-approval",
             Self::Include => "server-include",
             Self::Exclude => "server-exclude",
@@ -91,6 +94,7 @@ impl Field {
             | Self::AllowHttp
             | Self::Authentication
             | Self::Header
+            | Self::MoreHeaders
             | Self::Approval => false,
         }
     }
@@ -108,6 +112,8 @@ pub(crate) enum Fault {
     NotANumber,
     /// Only one of the two prices is set.
     OnePrice,
+    /// A line is not a header, or names a header again.
+    NotAHeader,
     /// The stored secret cannot be used for this request.
     SecretAgain,
 }
@@ -124,9 +130,10 @@ pub(super) struct Texts {
 }
 
 impl std::fmt::Debug for Texts {
-    /// Leaves the secret out.
+    /// Leaves the secrets out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(self.texts.iter().filter(|(field, _)| **field != Field::Secret)).finish()
+        let is_open = |field: Field| !matches!(field, Field::Secret | Field::MoreHeaders);
+        f.debug_map().entries(self.texts.iter().filter(|(field, _)| is_open(**field))).finish()
     }
 }
 

@@ -83,7 +83,9 @@ impl Form {
         match (self.kind, field) {
             (Kind::Model, Field::Address) => self.has_address(),
             (Kind::Model, Field::Secret) => self.connection.takes_key(),
-            (Kind::ToolServer, Field::Secret) => [tool_server::TOKEN, tool_server::HEADER].contains(&authentication),
+            (Kind::ToolServer, Field::Secret | Field::MoreHeaders) => {
+                [tool_server::TOKEN, tool_server::HEADER].contains(&authentication)
+            }
             (Kind::ToolServer, Field::Header) => authentication == tool_server::HEADER,
             _ => true,
         }

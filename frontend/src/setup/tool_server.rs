@@ -63,7 +63,7 @@ pub(super) fn is_plain_http(texts: &Texts) -> bool {
 
 /// Returns the headers to send. `None` leaves the stored ones as they are, and null removes them.
 pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, Flaw> {
-    let (name, value) = match texts.get(Field::Authentication) {
+    let first = match texts.get(Field::Authentication) {
         TOKEN => {
             let token = texts.required(Field::Secret)?;
             let token = token.strip_prefix("Bearer ").map_or(token.as_str(), str::trim);
@@ -73,7 +73,14 @@ pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, 
         KEEP => return Ok(None),
         _ => return Ok(has_stored.then_some(Value::Null)),
     };
-    Ok(Some(Value::Object([(name, Value::String(value))].into_iter().collect())))
+    let mut headers = vec![first];
+    for line in texts.get(Field::MoreHeaders).lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let header = line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        let is_new = |name: &str| !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let header = header.filter(|(name, value)| !name.is_empty() && !value.is_empty() && is_new(name));
+        headers.push(header.ok_or((Field::MoreHeaders, Fault::NotAHeader))?);
+    }
+    Ok(Some(Value::Object(headers.into_iter().map(|(name, value)| (name, Value::String(value))).collect())))
 }
 
 /// Returns the settings, or the first field with a fault.

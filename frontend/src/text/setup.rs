@@ -155,6 +155,10 @@ impl Language {
             (Fault::Missing, Some(Field::Header), _) => {
                 ("Enter the name of the header, such as X-Api-Key.", "ヘッダー名を入力してください（例: X-Api-Key）。")
             }
+            (Fault::NotAHeader, _, _) => (
+                "Write each header once and in a line of its own, such as X-Team: maps.",
+                "ヘッダーは1行に1つずつ、重複しないように入力してください（例: X-Team: maps）。",
+            ),
             (Fault::Missing, Some(Field::Model), _) => (
                 "Choose a model, or enter the provider's name of the model.",
                 "モデルを選ぶか、提供元でのモデル名を入力してください。",

@@ -24,6 +24,10 @@ texts! {
     header_name: "Name of the header", "ヘッダー名";
     header_name_hint: "For example X-Api-Key.", "例: X-Api-Key";
     header_value: "Value of the header", "ヘッダーの値";
+    more_headers: "More headers", "そのほかのヘッダー";
+    more_headers_hint:
+        "Optional. One in a line, for example X-Team: maps. They are stored encrypted, too.",
+        "省略できます。1行に1つずつ入力します（例: X-Team: maps）。これらも暗号化して保存されます。";
     secret_hint: "It is stored encrypted, and is never shown again.", "暗号化して保存され、再び表示されることはありません。";
 
     // The tools.

@@ -2,6 +2,7 @@
 //! that change while the server runs.
 
 use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::UserRole;
 
 use crate::UserId;
 
@@ -27,6 +28,20 @@ pub(crate) async fn list_of(db: &Database, user: UserId) -> sqlx::Result<Vec<(Gr
         .bind(user)
         .fetch_all()
         .await
+}
+
+/// Returns a user's role, and the user's groups. The role is `None` if the user does not exist.
+pub(crate) async fn find_membership(db: &Database, user: UserId) -> sqlx::Result<(Option<UserRole>, Vec<GroupId>)> {
+    let rows: Vec<(String, Option<GroupId>)> = db
+        .reader()
+        .query(select!(
+            "SELECT u.role, m.group_id FROM users u LEFT JOIN group_members m ON m.user_id = u.id WHERE u.id = ?"
+        ))
+        .bind(user)
+        .fetch_all()
+        .await?;
+    let role = rows.first().map(|(role, _)| UserRole::from(role.clone()));
+    Ok((role, rows.into_iter().filter_map(|(_, group)| group).collect()))
 }
 
 /// Lists the groups of a user that the identity provider named, by name.

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{Database, Transaction, batch_len, now, select};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
 use crate::journal::{EventId, PartialAnswer};
@@ -55,26 +55,22 @@ impl EncodedEvent {
 }
 
 /// Stores events. The ID of an event that joins several live ones has the sequence number of the last of them.
-pub async fn create_events<E>(tx: &mut Transaction, mut events: &[(EventId, E)]) -> sqlx::Result<()>
+pub async fn create_events<E>(tx: &mut Transaction, events: &[(EventId, E)]) -> sqlx::Result<()>
 where
-    E: Borrow<EncodedEvent>,
+    E: Borrow<EncodedEvent> + Sync,
 {
     let now = now();
-    while !events.is_empty() {
-        let sizes = events.iter().map(|(_, event)| event.borrow().bytes());
-        let (together, rest) = events.split_at(batch_len(sizes.clone()));
-        tx.check_statement_size(sizes.take(together.len()).sum()).await?;
-        let mut insert =
-            tx.query("INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ");
-        insert.push_rows(together, |row, (id, event)| {
+    tx.insert_rows(
+        "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ",
+        events,
+        |(_, event)| event.borrow().bytes(),
+        |row, (id, event)| {
             let event: &EncodedEvent = event.borrow();
             row.push(id.message_id).push(id.epoch).push(id.seq);
             row.push(event.name).push(&event.data).push(now);
-        });
-        insert.execute().await?;
-        events = rest;
-    }
-    Ok(())
+        },
+    )
+    .await
 }
 
 /// Stores one event.

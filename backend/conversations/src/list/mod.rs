@@ -18,7 +18,7 @@ use crate::{
     service::ConversationService,
     store::{
         ConversationId,
-        conversations::{self, ListCursor, ListFilter, UNTITLED},
+        conversations::{self, ConversationOrigin, ListCursor, ListFilter, NewConversationRow, UNTITLED},
         rows::ConversationRow,
         turns,
     },
@@ -47,7 +47,16 @@ impl ConversationService {
         let disabled_tools = check_disabled_tools(new.disabled_tools)?;
         let uuid = Uuid::now_v7();
         let model = model.as_ref().map(|model| model.name());
-        conversations::create_conversation(&self.context.db, user, uuid, title, model, &disabled_tools).await?;
+        let new = NewConversationRow {
+            user,
+            uuid,
+            title,
+            model,
+            disabled_tools: &disabled_tools,
+            origin: ConversationOrigin::Page,
+            client_conversation_id: None,
+        };
+        conversations::create_conversation(&self.context.db, new).await?;
         self.context.feeds.announce(user);
         Ok(self.context.find_conversation(user, uuid).await?.summary())
     }

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
-use tallybook_database::{Database, Transaction, is_unique_violation, now, select};
+use tallybook_database::{Database, Transaction, is_unique_violation, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -32,28 +32,6 @@ pub(crate) struct AnswerRef {
     pub conversation_id: ConversationId,
     #[sqlx(try_from = "String")]
     pub uuid: Uuid,
-}
-
-/// Creates a conversation of an API client.
-pub(crate) async fn create_conversation(
-    tx: &mut Transaction,
-    user: UserId,
-    uuid: Uuid,
-    title: &str,
-    model: Option<&str>,
-) -> sqlx::Result<ConversationId> {
-    let now = now();
-    let create = tx
-        .query(
-            "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
-             VALUES (?, ?, ?, ?, 'api', ?, ?)",
-        )
-        .bind(uuid.to_string())
-        .bind(user)
-        .bind(title)
-        .bind(model);
-    let done = create.bind(now).bind(now).execute().await?;
-    Ok(ConversationId(done.inserted_id))
 }
 
 /// Returns the conversation that an API client refers to, by the client's own chat ID or by the UUID that the server

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Pattern, now, select};
+use tallybook_database::{Database, Handle, Pattern, Query, Transaction, now, select};
 use tallybook_protocol::{MessageId, MessageStatus, UpdateConversation};
 use uuid::Uuid;
 
@@ -68,32 +68,73 @@ impl ListCursor {
     }
 }
 
-/// Creates an empty conversation. `disabled_tools` are turned off in it.
-pub(crate) async fn create_conversation(
-    db: &Database,
+/// An empty conversation to be stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewConversationRow<'a> {
+    pub user: UserId,
+    pub uuid: Uuid,
+    pub title: &'a str,
+    /// Name of its model; `None` for the server's default model.
+    pub model: Option<&'a str>,
+    /// The tools that are turned off in it.
+    pub disabled_tools: &'a BTreeSet<String>,
+    pub origin: ConversationOrigin,
+    /// The ID that the client chose for it.
+    pub client_conversation_id: Option<&'a str>,
+}
+
+/// The kind of client that began a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConversationOrigin {
+    /// The page, or a client of the REST API.
+    Page,
+    /// A client of `/v1`.
+    Api,
+}
+
+impl NewConversationRow<'_> {
+    fn bind<H: Handle>(self, create: Query<H>) -> Query<H> {
+        let Self { user, uuid, title, model, disabled_tools, origin, client_conversation_id } = self;
+        let origin = match origin {
+            ConversationOrigin::Page => "page",
+            ConversationOrigin::Api => "api",
+        };
+        let now = now();
+        let create = create.bind(uuid.to_string()).bind(user).bind(title).bind(model);
+        let create = create.bind(disabled_tools_column(disabled_tools)).bind(origin).bind(client_conversation_id);
+        create.bind(now).bind(now)
+    }
+}
+
+const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, origin, \
+     client_conversation_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Creates an empty conversation.
+pub(crate) async fn create_conversation(db: &Database, new: NewConversationRow<'_>) -> sqlx::Result<()> {
+    new.bind(db.writer().query(CREATE)).execute().await.map(|_| ())
+}
+
+/// Like [`create_conversation`], within a transaction. Returns the row ID.
+pub(crate) async fn create_conversation_in(
+    tx: &mut Transaction,
+    new: NewConversationRow<'_>,
+) -> sqlx::Result<ConversationId> {
+    Ok(ConversationId(new.bind(tx.query(CREATE)).execute().await?.inserted_id))
+}
+
+/// Returns the UUID of a user's conversation for which the client chose this ID.
+pub(crate) async fn find_by_client_id(
+    tx: &mut Transaction,
     user: UserId,
-    uuid: Uuid,
-    title: &str,
-    model: Option<&str>,
-    disabled_tools: &BTreeSet<String>,
-) -> sqlx::Result<()> {
-    let now = now();
-    let disabled_tools = disabled_tools_column(disabled_tools);
-    db.writer()
-        .query(
-            "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(uuid.to_string())
+    client_conversation_id: &str,
+) -> sqlx::Result<Option<Uuid>> {
+    let uuid: Option<String> = tx
+        .query("SELECT uuid FROM conversations WHERE user_id = ? AND client_conversation_id = ? AND deleted_at IS NULL")
         .bind(user)
-        .bind(title)
-        .bind(model)
-        .bind(disabled_tools.as_deref())
-        .bind(now)
-        .bind(now)
-        .execute()
-        .await
-        .map(|_| ())
+        .bind(client_conversation_id)
+        .fetch_optional_value()
+        .await?;
+    Ok(uuid.and_then(|uuid| uuid.parse().ok()))
 }
 
 /// Returns a user's conversation. Returns `None` if it does not exist or belongs to another user.
@@ -230,21 +271,19 @@ pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, 
 
 /// Selects the branch that ends in `head`. Returns `false` while a turn runs or waits.
 pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
-    let done = db
-        .writer()
-        .query(
-            "UPDATE conversations SET head_message_id = ? \
-             WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL",
-        )
-        .bind(head)
-        .bind(id)
-        .execute()
-        .await?;
-    Ok(done.rows == 1)
+    Ok(db.writer().query(SELECT_HEAD).bind(head).bind(id).execute().await?.rows == 1)
 }
 
-/// Hides a conversation permanently from everything but the tool history. Returns `false` if the user has no such
-/// conversation.
+/// Like [`select_head`], within a transaction.
+pub(crate) async fn select_head_in(tx: &mut Transaction, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
+    Ok(tx.query(SELECT_HEAD).bind(head).bind(id).execute().await?.rows == 1)
+}
+
+const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
+     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
+
+/// Hides a conversation permanently from everything but the tool history. The client can use its own ID of the
+/// conversation again. Returns `false` if the user has no such conversation.
 pub(crate) async fn hide_conversation(
     db: &Database,
     user: UserId,
@@ -253,7 +292,10 @@ pub(crate) async fn hide_conversation(
 ) -> sqlx::Result<bool> {
     let done = db
         .writer()
-        .query("UPDATE conversations SET deleted_at = ? WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL")
+        .query(
+            "UPDATE conversations SET deleted_at = ?, client_conversation_id = NULL \
+             WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL",
+        )
         .bind(at)
         .bind(uuid.to_string())
         .bind(user)
@@ -271,7 +313,10 @@ pub(crate) async fn hide_conversations(
 ) -> sqlx::Result<u64> {
     let mut query = db
         .writer()
-        .query("UPDATE conversations SET deleted_at = ? WHERE user_id = ? AND deleted_at IS NULL AND id IN (")
+        .query(
+            "UPDATE conversations SET deleted_at = ?, client_conversation_id = NULL \
+             WHERE user_id = ? AND deleted_at IS NULL AND id IN (",
+        )
         .bind(at)
         .bind(user);
     query.push_list(ids.iter().copied()).push(")");

@@ -4,11 +4,9 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, LONG_STATEMENT_TIMEOUT, Transaction, now, select};
-use tallybook_files::FileRow;
-use tallybook_protocol::{Message, MessageId, Plan, PlanStepStatus, Reasoning, Role, ToolCall};
+use tallybook_protocol::{Message, MessageId, Role, ToolCall};
 use uuid::Uuid;
 
 use crate::store::{
@@ -17,16 +15,19 @@ use crate::store::{
     rows::{ConversationId, PLAN_MODE},
 };
 
-/// Copies the calls of `$table` to the copies of their messages. `$original` is the ID of the call that ran.
+/// Copies the calls of `$table` to the copies of their messages. `$original` is the ID of the call that ran, and
+/// `$truncation` are the columns that mark truncated texts.
 macro_rules! copy_tool_calls {
-    ($table:literal, $original:literal) => {
+    ($table:literal, $original:literal, $truncation:literal) => {
         concat!(
             "INSERT INTO copied_tool_calls (message_id, original_id, tool_call_id, tool_name, input_text, \
              proposed_input_text, output, error, error_type, status, step, position, text_offset, started_at, \
-             duration_ms) SELECT m.id, ",
+             duration_ms, truncated, input_bytes, output_bytes) SELECT m.id, ",
             $original,
             ", t.tool_call_id, t.tool_name, t.input_text, t.proposed_input_text, t.output, t.error, t.error_type, \
-             t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms FROM messages m JOIN ",
+             t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms, ",
+            $truncation,
+            " FROM messages m JOIN ",
             $table,
             " t ON t.message_id = m.copied_from WHERE m.conversation_id = ?"
         )
@@ -50,8 +51,8 @@ macro_rules! copy_model_calls {
 /// The statements that copy what belongs to messages, after the messages are copied. The argument is the new
 /// conversation.
 const COPIES: [&str; 9] = [
-    copy_tool_calls!("tool_calls", "t.id"),
-    copy_tool_calls!("copied_tool_calls", "t.original_id"),
+    copy_tool_calls!("tool_calls", "t.id", "FALSE, NULL, NULL"),
+    copy_tool_calls!("copied_tool_calls", "t.original_id", "t.truncated, t.input_bytes, t.output_bytes"),
     copy_model_calls!("model_calls", " AND k.purpose = 'answer'"),
     copy_model_calls!("copied_model_calls", ""),
     "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
@@ -86,21 +87,36 @@ const CALL_FILES: [&str; 2] = [
      ORDER BY c.message_id, f.position",
 ];
 
-/// Returns the size of messages with their calls, in bytes.
+/// The size of the calls of `$table`, in bytes.
+macro_rules! call_bytes {
+    ($table:literal) => {
+        concat!(
+            "COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) + COALESCE(OCTET_LENGTH(t.proposed_input_text), 0) \
+             + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) FROM ",
+            $table,
+            " t WHERE t.message_id = m.id), 0)"
+        )
+    };
+}
+
+/// Returns the size of messages with their calls, reasoning and plans, in bytes.
 pub(crate) async fn sum_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<i64> {
     // MySQL returns sums of integers as decimals.
     let sizes: Vec<(i64,)> = by_ids(
         db,
-        select!(
-            "SELECT CAST(OCTET_LENGTH(m.content) \
-             + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) + COALESCE(OCTET_LENGTH(t.output), 0)) \
-             FROM tool_calls t WHERE t.message_id = m.id), 0) \
-             + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) + COALESCE(OCTET_LENGTH(t.output), 0)) \
-             FROM copied_tool_calls t WHERE t.message_id = m.id), 0) \
-             + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k WHERE k.message_id = m.id), 0) \
+        select!(concat!(
+            "SELECT CAST(OCTET_LENGTH(m.content) + ",
+            call_bytes!("tool_calls"),
+            " + ",
+            call_bytes!("copied_tool_calls"),
+            " + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k \
+             WHERE k.message_id = m.id AND k.purpose = 'answer'), 0) \
              + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM copied_model_calls k WHERE k.message_id = m.id), 0) \
+             + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) FROM reasonings r WHERE r.message_id = m.id), 0) \
+             + COALESCE((SELECT SUM(OCTET_LENGTH(s.instruction) + OCTET_LENGTH(s.expected)) FROM plans p \
+             JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id = m.id), 0) \
              AS SIGNED) FROM messages m WHERE m.id IN ("
-        ),
+        )),
         ids,
         ")",
     )
@@ -114,42 +130,22 @@ pub(crate) async fn create_conversation_like(
     tx: &mut Transaction,
     user: UserId,
     uuid: Uuid,
+    client_conversation_id: Option<&str>,
     original: ConversationId,
 ) -> sqlx::Result<Option<ConversationId>> {
     let now = now();
     let create = tx
         .query(
-            "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
-             SELECT ?, user_id, title, model, disabled_tools, ?, ? FROM conversations \
+            "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, client_conversation_id, \
+             created_at, updated_at) SELECT ?, user_id, title, model, disabled_tools, ?, ?, ? FROM conversations \
              WHERE id = ? AND user_id = ? AND deleted_at IS NULL",
         )
         .bind(uuid.to_string())
+        .bind(client_conversation_id)
         .bind(now)
         .bind(now);
     let done = create.bind(original).bind(user).execute().await?;
     Ok((done.rows == 1).then_some(ConversationId(done.inserted_id)))
-}
-
-/// Creates an empty conversation with the server's default model.
-pub(crate) async fn create_conversation(
-    tx: &mut Transaction,
-    user: UserId,
-    uuid: Uuid,
-    title: &str,
-) -> sqlx::Result<ConversationId> {
-    let now = now();
-    let create = tx
-        .query("INSERT INTO conversations (uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)")
-        .bind(uuid.to_string())
-        .bind(user)
-        .bind(title);
-    Ok(ConversationId(create.bind(now).bind(now).execute().await?.inserted_id))
-}
-
-/// Makes a message the last one of the branch that a new conversation shows.
-pub(crate) async fn set_head(tx: &mut Transaction, id: ConversationId, head: MessageId) -> sqlx::Result<()> {
-    let set = tx.query("UPDATE conversations SET head_message_id = ? WHERE id = ?").bind(head).bind(id);
-    set.execute().await.map(|_| ())
 }
 
 /// Copies a branch to a new conversation, with everything that belongs to its messages except feedback, approvals,
@@ -188,24 +184,25 @@ pub(crate) async fn copy_branch(
     }
     for files in CALL_FILES {
         let files: Vec<(MessageId, i64, i64)> = tx.query(files).bind(conversation).fetch_all().await?;
-        for files in files.chunk_by(|one, next| one.0 == next.0) {
-            add_call_files(tx, files).await?;
-        }
+        create_call_files(tx, &files).await?;
     }
     copy_truncations(tx, conversation, &copies).await?;
     Ok(parent)
 }
 
-/// Stores the files of the copied calls of one message. Each row has the message, the copied call and the file.
-async fn add_call_files(tx: &mut Transaction, files: &[(MessageId, i64, i64)]) -> sqlx::Result<()> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let mut insert = tx.query("INSERT INTO message_files (message_id, position, file_id, copied_call_id) VALUES ");
-    insert.push_rows((0_i32..).zip(files), |row, (position, (message, call, file))| {
-        row.push(*message).push(position).push(*file).push(*call);
-    });
-    insert.execute().await.map(|_| ())
+/// Stores the files of copied calls. Each row has the message, the copied call and the file; the rows of a message follow
+/// one another.
+pub(crate) async fn create_call_files(tx: &mut Transaction, files: &[(MessageId, i64, i64)]) -> sqlx::Result<()> {
+    let files: Vec<_> = files.chunk_by(|one, next| one.0 == next.0).flat_map(|files| (0_i32..).zip(files)).collect();
+    tx.insert_rows(
+        "INSERT INTO message_files (message_id, position, file_id, copied_call_id) VALUES ",
+        &files,
+        |_| 0,
+        |row, (position, (message, call, file))| {
+            row.push(*message).push(*position).push(*file).push(*call);
+        },
+    )
+    .await
 }
 
 /// Copies the record of what the model received of a conversation, from the originals to their `copies`.
@@ -278,143 +275,83 @@ pub(crate) async fn create_message(
 }
 
 /// A tool call that a share link shows, and its place in the answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SharedCall<'a> {
+    pub message: MessageId,
     pub call: &'a ToolCall,
     /// ID of the call for models.
-    pub provider_call_id: &'a str,
+    pub provider_call_id: String,
     pub step: i32,
     pub position: i32,
 }
 
-/// Stores a copy of a tool call, and returns its row ID.
-pub(crate) async fn create_tool_call(
-    tx: &mut Transaction,
-    message: MessageId,
-    shared: SharedCall<'_>,
-) -> sqlx::Result<i64> {
-    let SharedCall { call, provider_call_id, step, position } = shared;
-    let input = call.input.as_str();
-    let bytes = [&call.output, &call.error].into_iter().flatten().map(String::len).sum::<usize>();
-    tx.check_statement_size(input.len() + bytes).await?;
-    // The ID of a copied call is negative.
-    let original = Some(call.tool_call_id.0).filter(|id| *id > 0);
-    let insert = tx
-        .query(
-            "INSERT INTO copied_tool_calls (message_id, original_id, tool_call_id, tool_name, input_text, \
-             proposed_input_text, output, error, error_type, status, step, position, text_offset, started_at, \
-             duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(message)
-        .bind(original)
-        .bind(stored_id(provider_call_id))
-        .bind(truncated(&call.tool_name, MAX_TOOL_NAME_CHARS))
-        .bind(input)
-        .bind(call.proposed_input.as_ref().map(|input| input.as_str().to_owned()))
-        .bind(&call.output)
-        .bind(&call.error);
-    let insert = insert
-        .bind(&call.error_type)
-        .bind(call.status.as_str())
-        .bind(step)
-        .bind(position)
-        .bind(call.offset)
-        .bind(call.started_at)
-        .bind(call.duration_ms);
-    Ok(insert.execute().await?.inserted_id)
-}
-
-/// Stores the files of copied calls of one message: each with the row ID of its call.
-pub(crate) async fn create_call_files(
-    tx: &mut Transaction,
-    message: MessageId,
-    files: &[(i64, FileRow)],
-) -> sqlx::Result<()> {
-    let rows: Vec<(MessageId, i64, i64)> = files.iter().map(|(call, file)| (message, *call, file.id.0)).collect();
-    add_call_files(tx, &rows).await
-}
-
-/// Stores the model's part of a step of a copied answer. `blocks` are the model's output as JSON.
-pub(crate) async fn create_step(
-    tx: &mut Transaction,
-    message_id: MessageId,
-    message: &Message,
-    step: i32,
-    blocks: &str,
-) -> sqlx::Result<()> {
-    tx.check_statement_size(blocks.len()).await?;
-    tx.query(
-        "INSERT INTO copied_model_calls (message_id, step, provider, model, input_tokens, output_tokens, blocks) \
-         VALUES (?, ?, ?, ?, 0, 0, ?)",
+/// Stores copies of tool calls.
+pub(crate) async fn create_tool_calls(tx: &mut Transaction, calls: &[SharedCall<'_>]) -> sqlx::Result<()> {
+    tx.insert_rows(
+        "INSERT INTO copied_tool_calls (message_id, original_id, tool_call_id, tool_name, input_text, \
+         proposed_input_text, output, error, error_type, status, step, position, text_offset, started_at, \
+         duration_ms, truncated, input_bytes, output_bytes) VALUES ",
+        calls,
+        |SharedCall { call, .. }| {
+            let inputs = [Some(&call.input), call.proposed_input.as_ref()];
+            let texts = [&call.output, &call.error];
+            inputs.into_iter().flatten().map(|input| input.as_str().len()).sum::<usize>()
+                + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        },
+        |row, SharedCall { message, call, provider_call_id, step, position }| {
+            // The ID of a copied call is negative.
+            let original = Some(call.tool_call_id.0).filter(|id| *id > 0);
+            row.push(*message).push(original).push(stored_id(provider_call_id));
+            row.push(truncated(&call.tool_name, MAX_TOOL_NAME_CHARS)).push(call.input.written().into_owned());
+            row.push(call.proposed_input.as_ref().map(|input| input.written().into_owned()));
+            row.push(&call.output).push(&call.error).push(&call.error_type).push(call.status.as_str());
+            row.push(*step).push(*position).push(call.offset).push(call.started_at).push(call.duration_ms);
+            row.push(call.truncated).push(call.input_bytes).push(call.output_bytes);
+        },
     )
-    .bind(message_id)
-    .bind(step)
-    .bind(truncated(message.provider.as_deref().unwrap_or_default(), MAX_WORD_CHARS))
-    .bind(truncated(message.model.as_deref().unwrap_or_default(), MAX_MODEL_CHARS))
-    .bind(blocks)
-    .execute()
     .await
-    .map(|_| ())
 }
 
-/// Stores a copy of reasoning.
-pub(crate) async fn create_reasoning(
+/// The place of a copied call in its answer, and its row ID.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct CallPlace {
+    pub id: i64,
+    pub message_id: MessageId,
+    pub step: i32,
+    pub position: i32,
+}
+
+/// Lists the places of the copied calls of a conversation.
+pub(crate) async fn list_call_places(
     tx: &mut Transaction,
-    message: MessageId,
-    reasoning: &Reasoning,
-) -> sqlx::Result<()> {
-    tx.check_statement_size(reasoning.text.len()).await?;
-    tx.query(
-        "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
+    conversation: ConversationId,
+) -> sqlx::Result<Vec<CallPlace>> {
+    let list = "SELECT t.id, t.message_id, t.step, t.position FROM messages m \
+                JOIN copied_tool_calls t ON t.message_id = m.id WHERE m.conversation_id = ?";
+    tx.query(list).bind(conversation).fetch_all().await
+}
+
+/// The model's part of a step of a copied answer.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedStepRow<'a> {
+    pub message_id: MessageId,
+    pub message: &'a Message,
+    pub step: i32,
+    /// The model's output as JSON.
+    pub blocks: String,
+}
+
+/// Stores the model's parts of steps of copied answers.
+pub(crate) async fn create_steps(tx: &mut Transaction, steps: &[SharedStepRow<'_>]) -> sqlx::Result<()> {
+    tx.insert_rows(
+        "INSERT INTO copied_model_calls (message_id, step, provider, model, input_tokens, output_tokens, blocks) VALUES ",
+        steps,
+        |step| step.blocks.len(),
+        |row, SharedStepRow { message_id, message, step, blocks }| {
+            let provider = truncated(message.provider.as_deref().unwrap_or_default(), MAX_WORD_CHARS);
+            let model = truncated(message.model.as_deref().unwrap_or_default(), MAX_MODEL_CHARS);
+            row.push(*message_id).push(*step).push(provider).push(model).push(0).push(0).push(blocks);
+        },
     )
-    .bind(message)
-    .bind(reasoning.reasoning_id)
-    .bind(reasoning.offset)
-    .bind(reasoning.calls_before)
-    .bind(&reasoning.text)
-    .bind(reasoning.truncated)
-    .bind(reasoning.duration_ms)
-    .execute()
     .await
-    .map(|_| ())
-}
-
-/// Stores a copy of a plan. A step that was running in an answer that ended early becomes pending.
-pub(crate) async fn create_plan(
-    tx: &mut Transaction,
-    message: MessageId,
-    plan: &Plan,
-    at: DateTime<Utc>,
-) -> sqlx::Result<()> {
-    let create = tx
-        .query(
-            "INSERT INTO plans (message_id, revision, reason, success_criteria, text_offset, created_at) \
-             VALUES (?, ?, ?, ?, ?, ?)",
-        )
-        .bind(message)
-        .bind(plan.revision)
-        .bind(&plan.reason)
-        .bind(&plan.success_criteria);
-    let plan_id = create.bind(plan.offset).bind(at).execute().await?.inserted_id;
-    for (position, step) in (0_i32..).zip(&plan.steps) {
-        let status = match step.status {
-            PlanStepStatus::Executing | PlanStepStatus::Unknown => PlanStepStatus::Pending,
-            ended => ended,
-        };
-        let create = tx
-            .query(
-                "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt, reason, \
-                 text_offset, calls_before, end_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            )
-            .bind(plan_id)
-            .bind(step.revision)
-            .bind(position)
-            .bind(&step.instruction)
-            .bind(&step.expected)
-            .bind(status.as_str());
-        let create = create.bind(step.attempt).bind(&step.reason).bind(step.offset).bind(step.calls_before);
-        create.bind(step.end_offset).execute().await?;
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, Utc};
 use tallybook_agent::{NewPlan, PlanStepChange};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
@@ -109,32 +110,78 @@ pub(crate) async fn store(
         tx.query("DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'").bind(id).execute().await?;
         (id, revision + 1, offset)
     } else {
-        let create = tx
-            .query(
-                "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
-                 VALUES (?, ?, ?, ?, ?)",
-            )
-            .bind(message_id)
-            .bind(1)
-            .bind(success_criteria)
-            .bind(text_offset);
-        (PlanId(create.bind(now()).execute().await?.inserted_id), 1, text_offset)
+        let plan =
+            Plan { offset: text_offset, revision: 1, success_criteria: success_criteria.clone(), ..Plan::default() };
+        (create_plan(tx, message_id, &plan, now()).await?, plan.revision, text_offset)
     };
-    for (position, step) in (0_i32..).zip(&new.steps) {
-        let create = tx
-            .query(
-                "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
-                 VALUES (?, ?, ?, ?, ?, 'pending', 0)",
-            )
-            .bind(plan_id)
-            .bind(revision)
-            .bind(position);
-        create.bind(&step.instruction).bind(&step.expected).execute().await?;
-    }
+    let steps: Vec<PlanStep> = new
+        .steps
+        .iter()
+        .map(|step| PlanStep {
+            revision,
+            instruction: step.instruction.clone(),
+            expected: step.expected.clone(),
+            ..PlanStep::default()
+        })
+        .collect();
+    create_steps(tx, plan_id, &steps).await?;
     let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
     let steps = rows.iter().map(StepRow::step).collect();
     let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
     Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
+}
+
+/// Stores a plan without its steps, and returns its ID.
+async fn create_plan(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    plan: &Plan,
+    created_at: DateTime<Utc>,
+) -> sqlx::Result<PlanId> {
+    let create = tx
+        .query(
+            "INSERT INTO plans (message_id, revision, reason, success_criteria, text_offset, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(message_id)
+        .bind(plan.revision)
+        .bind(&plan.reason)
+        .bind(&plan.success_criteria);
+    Ok(PlanId(create.bind(plan.offset).bind(created_at).execute().await?.inserted_id))
+}
+
+/// Stores steps of a plan, in order.
+async fn create_steps(tx: &mut Transaction, plan_id: PlanId, steps: &[PlanStep]) -> sqlx::Result<()> {
+    let steps: Vec<(i32, &PlanStep)> = (0..).zip(steps).collect();
+    tx.insert_rows(
+        "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt, reason, \
+         text_offset, calls_before, end_offset) VALUES ",
+        &steps,
+        |(_, step)| step.instruction.len() + step.expected.len(),
+        |row, (position, step)| {
+            row.push(plan_id).push(step.revision).push(*position).push(&step.instruction).push(&step.expected);
+            row.push(step.status.as_str()).push(step.attempt).push(&step.reason).push(step.offset);
+            row.push(step.calls_before).push(step.end_offset);
+        },
+    )
+    .await
+}
+
+/// Stores a copy of a plan. A step that was running in an answer that ended early becomes pending.
+pub(crate) async fn create_copy(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    plan: &Plan,
+    created_at: DateTime<Utc>,
+) -> sqlx::Result<()> {
+    let mut steps = plan.steps.clone();
+    for step in &mut steps {
+        if matches!(step.status, PlanStepStatus::Executing | PlanStepStatus::Unknown) {
+            step.status = PlanStepStatus::Pending;
+        }
+    }
+    let plan_id = create_plan(tx, message_id, plan, created_at).await?;
+    create_steps(tx, plan_id, &steps).await
 }
 
 /// Stores a change of a plan step. `offset` and `calls_before` are the length of the answer's text, in bytes, and the

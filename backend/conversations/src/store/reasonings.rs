@@ -28,32 +28,34 @@ impl ReasoningRow {
     }
 }
 
+/// Stores reasoning, each with its message.
+pub(crate) async fn create(tx: &mut Transaction, reasoning: &[(MessageId, &Reasoning)]) -> sqlx::Result<()> {
+    tx.insert_rows(
+        "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) VALUES ",
+        reasoning,
+        |(_, thought)| thought.text.len(),
+        |row, (message_id, thought)| {
+            row.push(*message_id).push(thought.reasoning_id).push(thought.offset).push(thought.calls_before);
+            row.push(&thought.text).push(thought.truncated).push(thought.duration_ms);
+        },
+    )
+    .await
+}
+
 /// Stores a turn's reasoning. Steps of earlier runs may be stored already, and are skipped.
 pub(crate) async fn create_missing(
     tx: &mut Transaction,
     message_id: MessageId,
     reasoning: &[Reasoning],
 ) -> sqlx::Result<()> {
-    let Some(largest) = reasoning.iter().map(|thought| thought.text.len()).max() else { return Ok(()) };
-    tx.check_statement_size(largest).await?;
+    if reasoning.is_empty() {
+        return Ok(());
+    }
     let known: Vec<i64> =
         tx.query("SELECT step FROM reasonings WHERE message_id = ?").bind(message_id).fetch_values().await?;
-    for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {
-        tx.query(
-            "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(message_id)
-        .bind(thought.reasoning_id)
-        .bind(thought.offset)
-        .bind(thought.calls_before)
-        .bind(&thought.text)
-        .bind(thought.truncated)
-        .bind(thought.duration_ms)
-        .execute()
-        .await?;
-    }
-    Ok(())
+    let missing = reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id));
+    let missing: Vec<(MessageId, &Reasoning)> = missing.map(|thought| (message_id, thought)).collect();
+    create(tx, &missing).await
 }
 
 /// Deletes the reasoning of one step, which is discarded.

@@ -158,6 +158,8 @@ pub(crate) struct ToolCallRow {
     pub decided_at: Option<DateTime<Utc>>,
     pub started_at: DateTime<Utc>,
     pub duration_ms: Option<i64>,
+    /// `true` if texts are truncated in the table: a share link showed only the beginning of what it copies.
+    pub truncated: bool,
     /// Votes of the reviewing models; read only for clients.
     #[sqlx(skip)]
     pub reviews: Vec<ToolCallReview>,
@@ -388,7 +390,8 @@ impl ToolCallRow {
         let input_is_cut = is_cut(Some(&self.input_text), Some(self.input_bytes));
         let proposed_is_cut = is_cut(self.proposed_input_text.as_deref(), self.proposed_input_bytes);
         let json = |text: &str, is_cut: bool| if is_cut { RawJson::string(text) } else { RawJson::from_text(text) };
-        let truncated = input_is_cut
+        let truncated = self.truncated
+            || input_is_cut
             || proposed_is_cut
             || is_cut(self.output.as_deref(), self.output_bytes)
             || is_cut(self.error.as_deref(), self.error_bytes);

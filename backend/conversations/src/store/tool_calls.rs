@@ -101,22 +101,32 @@ pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: Messag
     .map(|_| ())
 }
 
-/// Selects calls of `$table` with truncated texts; the list of their messages follows. The columns of an approval are
-/// `$approval`.
+/// Columns of a [`ToolCallRow`] in which `tool_calls` and `copied_tool_calls` differ.
+macro_rules! own_columns {
+    (tool_calls) => {
+        "t.id, OCTET_LENGTH(t.input_text) AS input_bytes, OCTET_LENGTH(t.output) AS output_bytes, \
+         FALSE AS truncated, t.tool_hash, t.decided_at"
+    };
+    (copied_tool_calls) => {
+        "-t.id AS id, COALESCE(t.input_bytes, OCTET_LENGTH(t.input_text)) AS input_bytes, \
+         COALESCE(t.output_bytes, OCTET_LENGTH(t.output)) AS output_bytes, t.truncated, \
+         NULL AS tool_hash, NULL AS decided_at"
+    };
+}
+
+/// Selects calls of `$table` with truncated texts; the list of their messages follows.
 macro_rules! select_calls {
-    ($id:literal, $approval:literal, $table:literal) => {
+    ($table:ident) => {
         concat!(
             "SELECT ",
-            $id,
-            " AS id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ?) AS input_text, \
-             OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ?) AS proposed_input_text, \
-             OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, SUBSTR(output, 1, ?) AS output, \
-             OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ?) AS error, OCTET_LENGTH(error) AS error_bytes, \
-             error_type, status, step, position, text_offset, ",
-            $approval,
-            ", started_at, duration_ms FROM ",
-            $table,
-            " WHERE message_id IN ("
+            own_columns!($table),
+            ", t.message_id, t.tool_call_id, t.tool_name, SUBSTR(t.input_text, 1, ?) AS input_text, \
+             SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input_text, \
+             OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ?) AS output, \
+             SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS error_bytes, \
+             t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms FROM ",
+            stringify!($table),
+            " t WHERE t.message_id IN ("
         )
     };
 }
@@ -131,17 +141,10 @@ pub(crate) async fn list_tool_calls(
     let max_chars = i64::try_from(max_chars).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
-        let query = db
-            .reader()
-            .query(select!(select_calls!("id", "tool_hash, decided_at", "tool_calls")))
-            .bind(max_chars)
-            .bind(max_chars);
+        let query = db.reader().query(select!(select_calls!(tool_calls))).bind(max_chars).bind(max_chars);
         let mut query = query.bind(max_chars).bind(max_chars);
         query.push_list(ids.iter().copied());
-        query.push(concat!(
-            ") UNION ALL ",
-            select_calls!("-id", "NULL AS tool_hash, NULL AS decided_at", "copied_tool_calls")
-        ));
+        query.push(concat!(") UNION ALL ", select_calls!(copied_tool_calls)));
         let mut query = query.bind(max_chars).bind(max_chars).bind(max_chars).bind(max_chars);
         query.push_list(ids.iter().copied()).push(") ORDER BY message_id, step, position");
         rows.append(&mut query.fetch_all().await?);
@@ -243,19 +246,17 @@ pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Resu
     db.reader().query(select!("SELECT input_text FROM tool_calls WHERE id = ?")).bind(id).fetch_optional_value().await
 }
 
-/// Selects a user's call of `$table` with its full texts. The columns of an approval are `$approval`.
+/// Selects a user's call of `$table` with its full texts.
 macro_rules! select_call {
-    ($id:literal, $approval:literal, $table:literal) => {
+    ($table:ident) => {
         concat!(
             "SELECT ",
-            $id,
-            " AS id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, OCTET_LENGTH(t.input_text) AS \
-             input_bytes, t.proposed_input_text, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, \
-             t.output, OCTET_LENGTH(t.output) AS output_bytes, t.error, OCTET_LENGTH(t.error) AS error_bytes, \
-             t.error_type, t.status, t.step, t.position, t.text_offset, ",
-            $approval,
-            ", t.started_at, t.duration_ms FROM ",
-            $table,
+            own_columns!($table),
+            ", t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.proposed_input_text, \
+             OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, t.output, t.error, \
+             OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, \
+             t.started_at, t.duration_ms FROM ",
+            stringify!($table),
             " t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
              WHERE t.id = ? AND c.user_id = ? AND c.deleted_at IS NULL"
         )
@@ -265,10 +266,9 @@ macro_rules! select_call {
 /// Returns a user's call with its full texts.
 pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
     let (call, row) = if is_copied(id) {
-        let of_copy = select!(select_call!("-t.id", "NULL AS tool_hash, NULL AS decided_at", "copied_tool_calls"));
-        (of_copy, row_of_copy(id))
+        (select!(select_call!(copied_tool_calls)), row_of_copy(id))
     } else {
-        (select!(select_call!("t.id", "t.tool_hash, t.decided_at", "tool_calls")), id.0)
+        (select!(select_call!(tool_calls)), id.0)
     };
     let mut call: Option<ToolCallRow> = db.reader().query(call).bind(row).bind(user).fetch_optional().await?;
     add_reviews(db, call.as_mut_slice()).await?;

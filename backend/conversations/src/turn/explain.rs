@@ -13,6 +13,7 @@ use crate::{
     ServiceError,
     context::Context,
     limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
+    models::PermittedModels,
     quota::{self, Request},
     service::ConversationService,
     store::{
@@ -40,8 +41,9 @@ impl ConversationService {
         }
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices: None };
-        let request = quota::admit_request(context, request).await?;
-        let summed = explain(context, user, row.id, message_id).await;
+        let access = context.access_of(user).await?;
+        let request = quota::admit_request(context, &access.limits, request).await?;
+        let summed = explain(context, &access.models, row.id, message_id).await;
         quota::settle(context, request).await;
         summed
     }
@@ -54,7 +56,8 @@ impl ConversationService {
         message_id: MessageId,
     ) -> Result<Vec<String>, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        explain(&self.context, user, row.id, message_id).await
+        let models = self.context.models_of(user).await?;
+        explain(&self.context, &models, row.id, message_id).await
     }
 }
 
@@ -62,7 +65,7 @@ impl ConversationService {
 /// turn.
 async fn explain(
     context: &Context,
-    user: UserId,
+    models: &PermittedModels,
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<Vec<String>, ServiceError> {
@@ -73,7 +76,6 @@ async fn explain(
         return Ok(Vec::new());
     }
     let plain = names(&calls);
-    let models = context.models_of(user).await?;
     let own = answer.model.as_deref().and_then(|name| models.find(name));
     let model = own.or_else(|| models.default_model().ok()).filter(|model| model.can_summarize());
     let Some(model) = &model else { return Ok(plain) };

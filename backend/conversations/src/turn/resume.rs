@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    access::Access,
     context::Context,
     journal::TurnSubscription,
     models::Model,
@@ -57,13 +58,14 @@ impl ConversationService {
             return Err(context.busy(row.id).await?);
         }
         let (message, rows) = find_cut_off_turn(context, &row).await?;
-        let models = context.models_of(user).await?;
-        let own = message.model.as_deref().and_then(|name| models.find(name));
+        let access = &context.access_of(user).await?;
+        let own = message.model.as_deref().and_then(|name| access.models.find(name));
         let model = &match own.filter(|_| again.model.is_none()) {
             Some(own) => own,
-            None => models.choose(again.model.as_deref(), row.model.as_deref())?,
+            None => access.models.choose(again.model.as_deref(), row.model.as_deref())?,
         };
-        let resuming = ResumeTurn { user, row: &row, message: &message, rows, model, after: ResumeReason::Interrupted };
+        let (row, after) = (&row, ResumeReason::Interrupted);
+        let resuming = ResumeTurn { user, access, row, message: &message, rows, model, after };
         match resume(context, &permit, resuming).await? {
             Some(events) => Ok(events),
             None => Err(context.busy(row.id).await?),
@@ -82,6 +84,7 @@ async fn find_cut_off_turn(context: &Context, row: &ConversationRow) -> Result<(
 #[derive(Clone, Copy)]
 pub(crate) struct ResumeTurn<'a> {
     pub(crate) user: UserId,
+    pub(crate) access: &'a Access,
     pub(crate) row: &'a ConversationRow,
     /// The answer so far.
     pub(crate) message: &'a MessageRow,
@@ -106,7 +109,7 @@ async fn try_resume(
     permit: &StartPermit,
     resuming: ResumeTurn<'_>,
 ) -> Result<Option<EventsAnswer>, ServiceError> {
-    let ResumeTurn { user, row, message, rows, model, after } = resuming;
+    let ResumeTurn { user, access, row, message, rows, model, after } = resuming;
     let steps = model_calls::list_model_calls(&context.db, &[message.id]).await?;
     let whole = whole_steps(&steps);
     let texts: Vec<String> = whole.iter().map(|(_, blocks)| text_of(blocks)).collect();
@@ -135,16 +138,15 @@ async fn try_resume(
         model: Some(model.name().to_owned()),
     });
     let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
-    let limits = quota::find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    quota::lock_limited_user(&mut tx, user, &limits).await?;
+    quota::lock_limited_user(&mut tx, user, &access.limits).await?;
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
     let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
-    quota::admit_turn(context, &limits, &mut tx, admitted).await?;
+    quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
@@ -152,8 +154,18 @@ async fn try_resume(
     let settings = user_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
-    let run =
-        NewRun { user, conversation_id: row.id, rows, model, settings, given, mode, question: None, first_events };
+    let run = NewRun {
+        user,
+        permissions: access.permissions.clone(),
+        conversation_id: row.id,
+        rows,
+        model,
+        settings,
+        given,
+        mode,
+        question: None,
+        first_events,
+    };
     commit_and_run(context, permit, tx, run).await.map(|events| Some(EventsAnswer::Turn(events)))
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use tallybook_accounts::UserId;
+use tallybook_accounts::{UserId, UserPermissions};
 use tallybook_agent::{
     AgentError, EndReason, RecordError, ResumeState, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
 };
@@ -47,6 +47,8 @@ use crate::{journal::TurnLog, models::Model};
 pub(crate) struct Turn {
     pub(crate) context: Arc<Context>,
     pub(crate) user: UserId,
+    /// The user's permissions when this run began.
+    pub(crate) permissions: UserPermissions,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     pub(crate) model: Arc<Model>,
@@ -164,8 +166,7 @@ impl Turn {
         let TurnSettings { instructions, disabled_tools, has_documents } = self.settings.clone();
         let server_instructions = self.server_settings.instructions.clone();
         let may_read = has_documents && !disabled_tools.contains("read_file");
-        let permissions = context.settings.permissions.of(self.user).await.map_err(record_error)?;
-        let tools = context.tools_of_turn(&permissions, disabled_tools, &self.cancel).await;
+        let tools = context.tools_of_turn(&self.permissions, disabled_tools, &self.cancel).await;
         let tools = if may_read {
             with_read_file(context, self.conversation_id, tools).await.map_err(record_error)?
         } else {

@@ -3,11 +3,11 @@
 //! `start_turn` stores the turn, for the web UI and for API clients (`turn::api::start`). `commit_and_run` is shared
 //! with resumed turns: it commits the turn's first transaction, registers the turn, and spawns its task.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use sqlx::error::DatabaseError;
-use tallybook_accounts::UserId;
+use tallybook_accounts::{UserId, UserPermissions};
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_files::FileRow;
 use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage, RetryOptions};
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    access::Access,
     attachments::{check_vision, find_attached, of_event},
     branch::tree::Versions,
     context::Context,
@@ -31,7 +32,7 @@ use crate::{
     store::{
         ConversationId,
         api_clients::{self, ApiClient},
-        conversations::UNTITLED,
+        conversations::{self, ConversationOrigin, NewConversationRow, UNTITLED},
         message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
@@ -58,11 +59,12 @@ impl ConversationService {
             None => Parent::Head,
         };
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
-        let models = context.models_of(user).await?;
-        let model = &models.choose(new.model.as_deref(), row.model.as_deref())?;
-        let files = find_attached(context, user, &parts, (&models, model)).await?;
+        let access = &context.access_of(user).await?;
+        let model = &access.models.choose(new.model.as_deref(), row.model.as_deref())?;
+        let files = find_attached(context, user, &parts, (&access.models, model)).await?;
         let params = StartParams {
             user,
+            access,
             row: Some(&row),
             question,
             parts: &parts,
@@ -95,15 +97,16 @@ impl ConversationService {
             return Err(ServiceError::Invalid(advice.to_owned()));
         };
         let parts = find(user_message_id).await?.parts();
-        let models = context.models_of(user).await?;
-        let model = &models.choose(again.model.as_deref(), row.model.as_deref())?;
+        let access = &context.access_of(user).await?;
+        let model = &access.models.choose(again.model.as_deref(), row.model.as_deref())?;
         if parts.iter().any(|part| matches!(part, MessagePart::Image { .. })) {
-            check_vision(&models, model)?;
+            check_vision(&access.models, model)?;
         }
         let question = Question::Stored { user_message_id };
         let mode = answer.answer_mode();
-        let params = StartParams { user, row: Some(&row), question, parts: &parts, files: &[], model, mode, api: None };
-        start_in(context, &row, params).await
+        let (row, parts) = (&row, &parts[..]);
+        let params = StartParams { user, access, row: Some(row), question, parts, files: &[], model, mode, api: None };
+        start_in(context, row, params).await
     }
 }
 
@@ -139,6 +142,7 @@ async fn find_edited(
 #[derive(Clone, Copy)]
 pub(crate) struct StartParams<'a> {
     pub(crate) user: UserId,
+    pub(crate) access: &'a Access,
     /// Conversation of the turn. `None` creates one.
     pub(crate) row: Option<&'a ConversationRow>,
     pub(crate) question: Question<'a>,
@@ -203,11 +207,10 @@ pub(crate) async fn start_turn(context: &Arc<Context>, params: StartParams<'_>) 
 }
 
 async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
-    let StartParams { user, row, question, parts, files, model, mode, api } = params;
+    let StartParams { user, access, row, question, parts, files, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
-    let limits = quota::find_limits(context, user).await?;
     let mut tx = context.db.begin().await?;
-    quota::lock_limited_user(&mut tx, user, &limits).await?;
+    quota::lock_limited_user(&mut tx, user, &access.limits).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -229,7 +232,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     store_files(&mut tx, rows.user_message_id, files).await?;
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
-    quota::admit_turn(context, &limits, &mut tx, admitted).await?;
+    quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
         if let Some(input) = input {
             input.store(&mut tx, rows.assistant_message_id).await?;
@@ -240,6 +243,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
     let run = NewRun {
         user,
+        permissions: access.permissions.clone(),
         conversation_id,
         rows,
         model: Arc::clone(model),
@@ -276,7 +280,16 @@ async fn create_conversation(
     let is_default = Arc::ptr_eq(model, &context.models.default_model());
     let model = (!is_default).then(|| model.name());
     let title = title_of(parts, files);
-    let id = api_clients::create_conversation(tx, user, uuid, &title, model).await?;
+    let new = NewConversationRow {
+        user,
+        uuid,
+        title: &title,
+        model,
+        disabled_tools: &BTreeSet::new(),
+        origin: ConversationOrigin::Api,
+        client_conversation_id: None,
+    };
+    let id = conversations::create_conversation_in(tx, new).await?;
     if let Some(ApiParams { program, own_id, .. }) = api {
         api_clients::set_conversation(tx, *program, &uuid.to_string(), id).await?;
         if let Some(own_id) = own_id {
@@ -335,6 +348,7 @@ impl StartPermit {
 /// A turn whose rows are written but not yet committed.
 pub(crate) struct NewRun {
     pub(crate) user: UserId,
+    pub(crate) permissions: UserPermissions,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     /// Model that answers.
@@ -357,7 +371,7 @@ pub(crate) async fn commit_and_run(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<TurnSubscription, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, settings, given, mode, question, first_events } = run;
+    let NewRun { user, permissions, conversation_id, rows, model, settings, given, mode, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
@@ -379,6 +393,7 @@ pub(crate) async fn commit_and_run(
     let turn = Turn {
         context: context_of_turn,
         user,
+        permissions,
         conversation_id,
         rows,
         model,
@@ -495,6 +510,7 @@ mod tests {
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
         let run = NewRun {
             user,
+            permissions: UserPermissions::default(),
             conversation_id,
             rows,
             model,

@@ -29,17 +29,27 @@ pub(crate) struct NewBlob<'a> {
 
 /// Keeps complete content from being purged for a day. Returns `false` if the content is missing or incomplete.
 pub(crate) async fn touch(db: &Database, sha256: &str) -> sqlx::Result<bool> {
-    let touched = db.writer().query(TOUCH).bind(now()).bind(sha256).execute().await?;
+    let touch = "UPDATE blobs SET used_at = ? WHERE sha256 = ? AND stored_at IS NOT NULL";
+    let touched = db.writer().query(touch).bind(now()).bind(sha256).execute().await?;
     Ok(touched.rows == 1)
 }
 
-/// Keeps complete content from being purged, and locks its row until the transaction ends. Returns `false` if the
-/// content is missing or incomplete.
-pub(crate) async fn touch_in(tx: &mut Transaction, sha256: &str) -> sqlx::Result<bool> {
-    Ok(tx.query(TOUCH).bind(now()).bind(sha256).execute().await?.rows == 1)
+/// Keeps complete contents from being purged, and locks their rows until the transaction ends. Returns `false` if some
+/// content is missing or incomplete. `hashes` must be sorted and distinct: in the same order in all transactions, two of
+/// them never wait for each other.
+pub(crate) async fn touch_all(tx: &mut Transaction, hashes: &[&str]) -> sqlx::Result<bool> {
+    let mut touched = 0;
+    for hashes in hashes.chunks(MAX_HASHES_PER_STATEMENT) {
+        let touch = "UPDATE blobs SET used_at = ? WHERE stored_at IS NOT NULL AND sha256 IN (";
+        let mut touch = tx.query(touch).bind(now());
+        touch.push_list(hashes.iter().copied()).push(")");
+        touched += touch.execute().await?.rows;
+    }
+    Ok(touched == hashes.len() as u64)
 }
 
-const TOUCH: &str = "UPDATE blobs SET used_at = ? WHERE sha256 = ? AND stored_at IS NOT NULL";
+/// Maximum number of hashes per statement; more hashes take several statements.
+const MAX_HASHES_PER_STATEMENT: usize = 200;
 
 /// Stores the row of content. Returns `false` if there is one already.
 pub(crate) async fn create(db: &Database, new: NewBlob<'_>) -> sqlx::Result<bool> {

@@ -106,6 +106,17 @@ pub(crate) struct NewFile {
     pub(crate) thumb_sha256: Option<String>,
 }
 
+impl NewFile {
+    /// Returns the hashes of all forms of its content.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = &str> {
+        let model = self.model.as_ref().map(|(sha256, ..)| sha256.as_str());
+        [Some(self.sha256.as_str()), model, self.thumb_sha256.as_deref()].into_iter().flatten()
+    }
+}
+
+/// Maximum number of files that one statement names; more files take several statements.
+const MAX_FILES_PER_QUERY: usize = 200;
+
 /// Columns of a [`FileRow`], of `files f`.
 #[macro_export]
 macro_rules! file_columns {
@@ -115,33 +126,72 @@ macro_rules! file_columns {
     };
 }
 
-/// Stores a file.
-pub(crate) async fn create(tx: &mut Transaction, new: &NewFile) -> sqlx::Result<()> {
-    let model = new.model.as_ref();
-    tx.query(
+/// Stores files.
+pub(crate) async fn create(tx: &mut Transaction, new: &[NewFile]) -> sqlx::Result<()> {
+    let now = now();
+    tx.insert_rows(
         "INSERT INTO files (uuid, user_id, sha256, name, kind, media_type, bytes, width, height, pages, text_bytes, \
-         model_sha256, model_width, model_height, thumb_sha256, status, created_at) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'ready', ?)",
+         model_sha256, model_width, model_height, thumb_sha256, status, created_at) VALUES ",
+        new,
+        |new| new.name.len(),
+        |row, new| {
+            let model = new.model.as_ref();
+            row.push(new.uuid.to_string()).push(new.user).push(new.sha256.as_str()).push(new.name.as_str());
+            row.push(new.kind.as_str()).push(new.media_type.as_str()).push(new.bytes);
+            row.push(new.size.map(|(width, _)| width)).push(new.size.map(|(_, height)| height));
+            row.push(new.pages).push(new.text_bytes).push(model.map(|(sha256, ..)| sha256.as_str()));
+            row.push(model.map(|(_, width, _)| *width)).push(model.map(|(_, _, height)| *height));
+            row.push(new.thumb_sha256.as_deref()).push("ready").push(now);
+        },
     )
-    .bind(new.uuid.to_string())
-    .bind(new.user)
-    .bind(new.sha256.as_str())
-    .bind(new.name.as_str())
-    .bind(new.kind.as_str())
-    .bind(new.media_type.as_str())
-    .bind(new.bytes)
-    .bind(new.size.map(|(width, _)| width))
-    .bind(new.size.map(|(_, height)| height))
-    .bind(new.pages)
-    .bind(new.text_bytes)
-    .bind(model.map(|(sha256, ..)| sha256.as_str()))
-    .bind(model.map(|(_, width, _)| *width))
-    .bind(model.map(|(_, _, height)| *height))
-    .bind(new.thumb_sha256.as_deref())
-    .bind(now())
-    .execute()
     .await
-    .map(|_| ())
+}
+
+/// Returns those of `uuids` that are files of a user, unless the user has deleted them, as the transaction sees them.
+pub(crate) async fn list_in(tx: &mut Transaction, user: UserId, uuids: &[Uuid]) -> sqlx::Result<Vec<FileRow>> {
+    let mut rows = Vec::new();
+    for uuids in uuids.chunks(MAX_FILES_PER_QUERY) {
+        let mut list = tx
+            .query(concat!(
+                "SELECT ",
+                file_columns!(),
+                " FROM files f WHERE f.user_id = ? AND f.deleted_at IS NULL AND f.uuid IN ("
+            ))
+            .bind(user);
+        list.push_list(uuids.iter().map(Uuid::to_string)).push(")");
+        rows.append(&mut list.fetch_all().await?);
+    }
+    Ok(rows)
+}
+
+/// Returns a user's files with these contents that are ready and not deleted, as the transaction sees them; the newest
+/// ones last.
+pub(crate) async fn list_same_in(tx: &mut Transaction, user: UserId, contents: &[&str]) -> sqlx::Result<Vec<FileRow>> {
+    let mut rows = Vec::new();
+    for contents in contents.chunks(MAX_FILES_PER_QUERY) {
+        let mut list = tx
+            .query(concat!(
+                "SELECT ",
+                file_columns!(),
+                " FROM files f WHERE f.user_id = ? AND f.status = 'ready' AND f.deleted_at IS NULL AND f.sha256 IN ("
+            ))
+            .bind(user);
+        list.push_list(contents.iter().copied()).push(") ORDER BY f.id");
+        rows.append(&mut list.fetch_all().await?);
+    }
+    Ok(rows)
+}
+
+/// Keeps files from being purged for a day. Returns `false` if one of them is deleted.
+pub(crate) async fn touch_all(tx: &mut Transaction, ids: &[FileId]) -> sqlx::Result<bool> {
+    let mut touched = 0;
+    for ids in ids.chunks(MAX_FILES_PER_QUERY) {
+        let touch = "UPDATE files SET created_at = ? WHERE deleted_at IS NULL AND id IN (";
+        let mut touch = tx.query(touch).bind(now());
+        touch.push_list(ids.iter().copied()).push(")");
+        touched += touch.execute().await?.rows;
+    }
+    Ok(touched == ids.len() as u64)
 }
 
 /// Returns a user's file, unless the user has deleted it.

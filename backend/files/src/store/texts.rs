@@ -1,6 +1,6 @@
 //! SQL of `file_texts`: the text of documents by the hash of their content, page by page.
 
-use tallybook_database::{Database, Transaction, batch_len, select};
+use tallybook_database::{Database, Transaction, select};
 
 use crate::limits::PAGES_PER_READ;
 
@@ -10,20 +10,16 @@ pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String])
     if stored > 0 {
         return Ok(());
     }
-    let (mut first, mut pages) = (1_i32, pages);
-    while !pages.is_empty() {
-        let sizes = pages.iter().map(String::len);
-        let (together, rest) = pages.split_at(batch_len(sizes.clone()));
-        tx.check_statement_size(sizes.take(together.len()).sum()).await?;
-        let mut insert = tx.query("INSERT INTO file_texts (sha256, page, text) VALUES ");
-        insert.push_rows((first..).zip(together), |row, (page, text)| {
-            row.push(sha256).push(page).push(text.as_str());
-        });
-        insert.execute().await?;
-        first += i32::try_from(together.len()).unwrap_or(i32::MAX);
-        pages = rest;
-    }
-    Ok(())
+    let pages: Vec<(i32, &String)> = (1..).zip(pages).collect();
+    tx.insert_rows(
+        "INSERT INTO file_texts (sha256, page, text) VALUES ",
+        &pages,
+        |(_, text)| text.len(),
+        |row, (page, text)| {
+            row.push(sha256).push(*page).push(text.as_str());
+        },
+    )
+    .await
 }
 
 /// Returns the text of at most [`PAGES_PER_READ`] pages, beginning with this one.

@@ -14,7 +14,7 @@ use super::{
     body::JsonBody,
     error::ApiError,
     query::Query,
-    shared_responses::{Busy, Invalid},
+    shared_responses::{Busy, Invalid, TooManyMessages},
     state::State,
 };
 use crate::http::caller::{CurrentUser, SessionUser};
@@ -60,11 +60,14 @@ pub(crate) async fn create(
 /// Continues in a new conversation: copies the messages up to and including an answer.
 ///
 /// The answer must be complete. The copies keep their tool calls, and share the files of the originals. The calls do not
-/// run again, and usage is counted once. Feedback, approvals and playback are not copied.
+/// run again, and usage is counted once. Feedback, approvals and playback are not copied. A copy counts as a message
+/// toward the limit of messages per minute.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/fork", operation_id = "fork_conversation", tag = "Conversations",
     request_body = NewFork,
-    responses((status = 201, body = ConversationSummary, headers(("Location" = String))), Busy, Invalid),
+    responses(
+        (status = 201, body = ConversationSummary, headers(("Location" = String))), Busy, Invalid, TooManyMessages,
+    ),
 )]
 pub(crate) async fn fork(
     state: State,
@@ -72,9 +75,8 @@ pub(crate) async fn fork(
     uuid: web::Path<Uuid>,
     body: JsonBody<NewFork>,
 ) -> Result<HttpResponse, ApiError> {
-    let NewFork { message_id } = body.0;
     let work = move |service: tallybook_conversations::ConversationService| async move {
-        service.fork_conversation(user, *uuid, message_id).await
+        service.fork_conversation(user, *uuid, &body.0).await
     };
     Ok(created(&state.run(work).await?))
 }

@@ -208,7 +208,7 @@ impl ApiError {
             Self::Service(ServiceError::TooManyPlainCalls) => {
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "Too many requests")
             }
-            Self::Service(ServiceError::Invalid(_)) => {
+            Self::Service(ServiceError::Invalid(_) | ServiceError::NothingToCopy) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
             }
             Self::Service(ServiceError::UnknownModel { .. }) => {

@@ -19,9 +19,5 @@ macro_rules! messages {
 
 pub(crate) use messages;
 
-/// Japanese message if a shared conversation cannot be copied. In English, the error's own message is used.
-pub(crate) const NOT_COPIED_IN_JAPANESE: &str =
-    "この会話をコピーできませんでした。会話が長すぎるか、ファイルをアップロードする権限または空き容量がありません。";
-
 /// Japanese message for server errors, whose details are in the log. In English, the error's own message is used.
 pub(crate) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";

@@ -193,6 +193,12 @@ fn is_api_path(path: &str) -> bool {
 
 fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> ServiceResponse {
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+    if let (ApiError::NotSignedIn | ApiError::AccountDeactivated, Some(page)) =
+        (refusal, shares::page_of_form(request.path()))
+    {
+        let response = to_sign_in(page);
+        return request.into_response(response);
+    }
     if is_api_path(request.path()) || !is_reading {
         return request.into_response(refusal.error_response());
     }

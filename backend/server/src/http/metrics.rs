@@ -4,7 +4,10 @@ use std::fmt;
 
 use actix_web::{dev::ServiceResponse, http::Method};
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::{
+        EncodeLabelSet,
+        text::{encode, encode_registry},
+    },
     metrics::{counter::Counter, family::Family, gauge::Gauge, info::Info},
     registry::Registry,
 };
@@ -47,14 +50,9 @@ impl Metrics {
     /// The media type of [`Metrics::text`].
     pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// Creates the metrics of a server with this service. They contain the default model's name in the catalog.
+    /// Creates the metrics of a server with this service.
     pub(crate) fn new(service: &ConversationService) -> Self {
         let (turns, work) = (service.turn_counts(), service.work_counts());
-        let models = service.models().list();
-        let default = models.items.iter().find(|model| model.is_default);
-        let (name, provider) = default.map(|model| (model.name.clone(), model.provider.clone())).unwrap_or_default();
-        let info =
-            Info::new(vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("provider", provider), ("model", name)]);
         let new = Self {
             registry: Registry::default(),
             turns_running: Gauge::default(),
@@ -65,8 +63,7 @@ impl Metrics {
             tool_servers: Family::default(),
         };
         let mut registry = Registry::default();
-        // The encoder adds `_info` to the first name, and `_total` to the names of counters.
-        registry.register("tallybook", "Version and default model of the server", info);
+        // The encoder adds `_total` to the names of counters.
         registry.register("tallybook_turns_running", "Turns running in this process", new.turns_running.clone());
         registry.register("tallybook_turns_started", "Turns started by this process", turns.started.clone());
         registry.register("tallybook_turns_ended", "Turns whose end was stored by this process", turns.ended.clone());
@@ -139,6 +136,7 @@ impl Metrics {
             self.tool_servers.get_or_create(&labels).set(i64::from(report.status == Status::Connected));
         }
         let mut text = String::new();
+        encode_registry(&mut text, &described(service))?;
         encode(&mut text, &self.registry)?;
         Ok(text)
     }
@@ -161,6 +159,19 @@ impl Metrics {
     pub(crate) fn count_stream(&self) -> Open {
         Open::count(&self.streams)
     }
+}
+
+/// Returns the metric that names the version and the current default model, which admins can change.
+fn described(service: &ConversationService) -> Registry {
+    let models = service.models().list();
+    let default = models.items.into_iter().find(|model| model.is_default);
+    let (model, provider) = default.map(|model| (model.name, model.provider)).unwrap_or_default();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let mut registry = Registry::default();
+    // The encoder adds `_info` to the name.
+    let info = Info::new(vec![("version", version), ("provider", provider), ("model", model)]);
+    registry.register("tallybook", "Version and default model of the server", info);
+    registry
 }
 
 /// Returns the name of a method, or `other` if no route takes the method.

@@ -77,6 +77,8 @@ refusals! {
                           remembered tools.", }
     /// The sign-in failed.
     WrongPassword { "401": "The name or the password is wrong.", }
+    /// The user has sent the maximum number of messages per minute.
+    TooManyMessages { "429": "You have sent too many messages. `Retry-After` says when to retry.", }
     /// There were too many attempts; the caller may be guessing a password.
     TooManyAttempts { "429": "Too many attempts. `Retry-After` says when to retry.", }
     /// The user has reached a limit, or the model produced no answer.

@@ -11,6 +11,7 @@ use actix_web::{
 use serde::Deserialize;
 use tallybook_accounts::{Credential, Permission, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
+use tallybook_files::FilesError;
 use tallybook_frontend::{Language, Preferences, SharedPageReader};
 use tallybook_protocol::{ConversationSummary, Message, NewShare, Page, Role, Share, ShareId, SharedConversation};
 use uuid::Uuid;
@@ -20,7 +21,7 @@ use super::{
     caller::{SessionUser, caller_of},
     error::ApiError,
     files::{ContentQuery, SANDBOX, disposition, no_such_file, served_type},
-    i18n::{FAILED_IN_JAPANESE, NOT_COPIED_IN_JAPANESE},
+    i18n::{FAILED_IN_JAPANESE, messages},
     preferences,
     query::Query,
     security::WITHOUT_SCRIPTS,
@@ -38,6 +39,11 @@ pub(crate) fn is_shared(path: &str) -> bool {
 /// Returns `true` if a path is that of the page of a share link.
 pub(crate) fn is_page(path: &str) -> bool {
     path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
+}
+
+/// Returns the path of the page of a share link if `path` is that of its form.
+pub(crate) fn page_of_form(path: &str) -> Option<&str> {
+    path.strip_suffix("/continue").filter(|page| is_page(page))
 }
 
 /// Creates a link to the conversation as it is now. Anyone with the link can read it.
@@ -110,7 +116,7 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     let found = find(&state, &token).await;
     // API keys cannot send the form.
     let is_signed_in = caller_of(&request).is_some_and(|caller| !matches!(caller.credential, Credential::Key(_)));
-    let reader = if is_signed_in { SharedPageReader::SignedIn } else { SharedPageReader::SignedOut };
+    let reader = if is_signed_in { SharedPageReader::signed_in() } else { SharedPageReader::SignedOut };
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
     if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
         return headers(StatusCode::OK, "text/plain; charset=utf-8", WITHOUT_SCRIPTS).body(as_text(shared));
@@ -127,33 +133,47 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     page(&state, status, chosen, reader, found)
 }
 
+/// The form of a share link's page.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ContinueForm {
+    /// ID of the copy. The form has the same one each time it is sent, so that a second press creates no second copy.
+    client_conversation_id: Option<String>,
+}
+
 /// Copies a shared conversation to the reader's own conversations, and redirects to the copy. If the conversation has
-/// files, the reader needs the permission to upload.
+/// files, the reader needs the permission to upload. A copy counts as a message toward the limit of messages per minute.
 pub(crate) async fn continue_in_chat(
     state: State,
     request: HttpRequest,
     SessionUser(caller): SessionUser,
     token: web::Path<String>,
+    filled: web::Form<ContinueForm>,
 ) -> HttpResponse {
     let chosen = preferences::of(&request);
-    match copy(&state, caller.user, &token).await {
+    match copy(&state, caller.user, &token, filled.into_inner().client_conversation_id).await {
         Ok(summary) => {
             HttpResponse::SeeOther().insert_header((header::LOCATION, format!("/c/{}", summary.uuid))).finish()
         }
         Err(ApiError::Service(ServiceError::NoSuchShare)) => {
-            page(&state, StatusCode::NOT_FOUND, chosen, SharedPageReader::SignedIn, Ok(None))
+            page(&state, StatusCode::NOT_FOUND, chosen, SharedPageReader::SignedOut, Ok(None))
         }
         Err(error) => {
             let status = error.status_code();
             if status.is_server_error() {
                 tracing::error!(%error, "cannot copy a shared conversation");
             }
-            page(&state, status, chosen, SharedPageReader::SignedIn, Err(problem(&error, chosen.language)))
+            let problem = copy_problem(&error, chosen.language);
+            page(&state, status, chosen, SharedPageReader::SignedOut, Err(problem))
         }
     }
 }
 
-async fn copy(state: &AppState, user: UserId, token: &str) -> Result<ConversationSummary, ApiError> {
+async fn copy(
+    state: &AppState,
+    user: UserId,
+    token: &str,
+    client_conversation_id: Option<String>,
+) -> Result<ConversationSummary, ApiError> {
     let no_such_share = || ApiError::Service(ServiceError::NoSuchShare);
     let shared = find(state, token).await?.ok_or_else(no_such_share)?;
     let has_files =
@@ -162,16 +182,57 @@ async fn copy(state: &AppState, user: UserId, token: &str) -> Result<Conversatio
         state.require(user, Permission::Upload).await?;
     }
     let token = token.parse().map_err(|_| no_such_share())?;
-    state.run(move |service| async move { service.copy_shared_conversation(user, token).await }).await
+    let work = move |service: ConversationService| async move {
+        service.copy_shared_conversation(user, token, client_conversation_id.as_deref()).await
+    };
+    state.run(work).await
 }
 
 /// Returns the text of an error for the reader.
 fn problem(error: &ApiError, language: Language) -> String {
     match language {
         Language::English => error.to_string(),
-        Language::Japanese if error.status_code().is_client_error() => NOT_COPIED_IN_JAPANESE.to_owned(),
         Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
     }
+}
+
+/// Says why a conversation was not copied, and what the reader can do.
+fn copy_problem(error: &ApiError, language: Language) -> String {
+    let text = Messages(language);
+    match error {
+        ApiError::Service(ServiceError::NothingToCopy) => text.nothing_to_copy(),
+        ApiError::Service(ServiceError::TooLargeToCopy) => text.too_large_to_copy(),
+        ApiError::Service(ServiceError::LimitReached(_)) => text.too_many_copies(),
+        ApiError::Service(ServiceError::Files(FilesError::QuotaReached { .. })) => text.no_room(),
+        ApiError::Service(ServiceError::Files(FilesError::NotFound)) => text.file_is_gone(),
+        ApiError::NotPermitted(_) => text.no_uploads(),
+        other => return problem(other, language),
+    }
+    .to_owned()
+}
+
+/// The texts of a copy that failed, in a language.
+struct Messages(Language);
+
+messages! {
+    nothing_to_copy:
+        "This conversation has no answer yet, so there is nothing to copy. Start a new chat instead.",
+        "この会話にはまだ回答がないため、コピーできません。新しいチャットを始めてください。";
+    too_large_to_copy:
+        "This conversation is too long to be copied. Start a new chat, and paste the parts that you need.",
+        "この会話は長すぎるため、コピーできません。新しいチャットを始めて、必要な部分を貼り付けてください。";
+    too_many_copies:
+        "You have sent too many messages within a minute. Go back, wait a minute, and try again.",
+        "1分間に送信できるメッセージ数の上限に達しました。前のページに戻り、1分ほど待ってからもう一度お試しください。";
+    no_room:
+        "Your storage has no room for the files of this conversation. Delete files or conversations with files, then try again.",
+        "この会話のファイルを保存する空き容量がありません。ファイル、またはファイルを含む会話を削除してから、もう一度お試しください。";
+    file_is_gone:
+        "A file of this conversation no longer exists, so the conversation cannot be copied. Ask its owner to share it again.",
+        "この会話のファイルが削除されたため、コピーできません。会話の所有者に、もう一度共有するよう依頼してください。";
+    no_uploads:
+        "This conversation has files, and you are not allowed to upload files. Ask an admin for the right to upload.",
+        "この会話にはファイルがありますが、あなたにはファイルをアップロードする権限がありません。管理者に権限を依頼してください。";
 }
 
 fn page(

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
-use tallybook_protocol::{ChatEvent, ToolCallStatus};
+use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallId, ToolCallStatus};
 
 use crate::{
     added_models::{demo_only, reason, request},
     bad_input::assert_problem,
     secrets::assert_not_kept,
-    support::{Engine, TestApp, eventually, on_every_engine, rows},
+    support::{Engine, EventReader, TestApp, eventually, on_every_engine, rows},
 };
 
 /// A token that occurs nowhere by chance. `assert_not_kept` looks for its last part, too.
@@ -117,6 +117,52 @@ on_every_engine! {
         let tools = app.get_json("/api/tools").await;
         let changed = tools["items"].as_array().unwrap().iter().filter(|tool| tool["changed"].is_object());
         assert_eq!(changed.count(), 1, "{tools}");
+    }
+
+    /// Accepted definitions and saved approvals do not apply to another server with the same tools.
+    async fn another_server_of_the_same_name_needs_new_approvals(engine: Engine) {
+        let (model, first, second) = (MockLlm::start().await.unwrap(), closed_server().await, closed_server().await);
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        let high = |server: &MockMcp| {
+            let mut body = body("added", server);
+            body["risk"] = json!("high");
+            body
+        };
+        // Returns the call that waits for approval; `None` if it runs.
+        let ask = async || {
+            let conversation = app.create_conversation().await;
+            model.reply([tool_call("added__echo", r#"{"text":"hello"}"#)]);
+            model.reply([text("Done.")]);
+            let mut events = app.send(&conversation, "Echo").await;
+            match events.until("message_end").await.event {
+                ChatEvent::MessageEnd(end) if end.status == MessageStatus::AwaitingApproval => {
+                    Some(end.tool_calls[0].tool_call_id)
+                }
+                _ => None,
+            }
+        };
+        let save = async |call: ToolCallId| {
+            let decision = json!({"decision": "approve", "remember": "always"});
+            EventReader::new(app.post(&format!("/api/tool-calls/{}/decision", call.0), decision).await).all().await;
+            assert_eq!(ask().await, None, "the approval is saved");
+        };
+        add(&app, high(&first)).await;
+        save(ask().await.expect("a call that needs approval")).await;
+        assert_eq!(request(&app, Method::DELETE, &format!("{PATH}/added"), json!({})).await.status(), 204);
+        second.describe_first_tool("Echoes in another way.");
+        add(&app, high(&second)).await;
+        let tools = app.get_json("/api/tools").await;
+        let changed = tools["items"].as_array().unwrap().iter().filter(|tool| tool["changed"].is_object());
+        assert_eq!(changed.count(), 0, "its definitions are the first ones: {tools}");
+        assert_eq!(app.get_json("/api/approvals").await["items"], json!([]));
+        save(ask().await.expect("another call that needs approval")).await;
+
+        // The same applies if an entry gets another address.
+        let moved = json!({"url": first.url(), "headers": {"Authorization": format!("Bearer {TOKEN}")}});
+        assert_eq!(request(&app, Method::PATCH, &format!("{PATH}/added"), moved).await.status(), 200);
+        connected(&app, "added").await;
+        assert!(ask().await.is_some());
+        assert_eq!(app.get_json("/api/approvals").await["items"], json!([]));
     }
 
     async fn the_loss_of_the_key_disables_only_tool_servers_with_headers(engine: Engine) {

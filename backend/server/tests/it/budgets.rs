@@ -196,6 +196,24 @@ on_every_engine! {
         assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
+    /// Only the row for a new budget lists all groups: with 1,000 of both, the page would have a million of them.
+    async fn the_form_lists_the_groups_once(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let mut budgets = Vec::new();
+        for name in ["Crew", "Painters", "Staff"] {
+            let made = team.json(&admin, Method::POST, "/api/groups", json!({"name": name}), 201).await;
+            budgets.push(json!({"principal": format!("group:{}", made["id"]), "period": "day", "tokens": 5, "warn_at": 0.8}));
+        }
+        set(&team, &admin, json!(budgets)).await;
+        let html = team.get(&admin, FORM).await.text().await.unwrap();
+        assert_eq!(html.matches("<option value=\"group:").count(), 6, "{html}");
+        let form = team.open_form(&admin, FORM).await;
+        assert_eq!(team.submit(&admin, &form).await.0, 303);
+        assert_eq!(team.json(&admin, Method::GET, PATH, Value::Null, 200).await, json!(budgets));
+    }
+
     /// A form that is refused keeps what was entered. If another admin has changed the budgets, the form has both changes.
     async fn a_refused_form_keeps_what_was_entered(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

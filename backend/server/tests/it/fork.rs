@@ -313,6 +313,69 @@ on_every_engine! {
         assert_problem(try_fork(&app, &other, &gone).await, 404, "no-such-conversation").await;
     }
 
+    async fn a_fork_that_is_requested_twice_is_created_once(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Yes.")]);
+        app.send(&conversation, "Well?").await.all().await;
+        let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
+        let request = async |id: &str| {
+            let body = json!({"message_id": answer, "client_conversation_id": id});
+            app.post(&format!("/api/conversations/{conversation}/fork"), body).await
+        };
+        let uuid_of = async |response: Response| {
+            assert_eq!(response.status(), StatusCode::CREATED);
+            response.json::<Value>().await.unwrap()["uuid"].as_str().unwrap().to_owned()
+        };
+        let (one, other) = tokio::join!(request("press-1"), request("press-1"));
+        let copy = uuid_of(one).await;
+        assert_eq!(uuid_of(other).await, copy);
+        assert_eq!(uuid_of(request("press-1").await).await, copy);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM conversations"), [(2,)]);
+        assert_ne!(uuid_of(request("press-2").await).await, copy);
+        for invalid in ["", "two words", &"x".repeat(65)] {
+            assert_problem(request(invalid).await, 422, "invalid-input").await;
+        }
+        // The ID of a deleted copy is free.
+        app.delete(&copy).await;
+        assert_ne!(uuid_of(request("press-1").await).await, copy);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM conversations WHERE deleted_at IS NULL"), [(3,)]);
+    }
+
+    /// None of the three would exceed the limit without the other two.
+    async fn reasoning_plans_and_proposed_inputs_count_toward_the_size_of_a_copy(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        ask_with_file(&app, &model, &conversation).await;
+        let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
+        let (large, text) = if engine.url.starts_with("sqlite") {
+            ("hex(zeroblob(2097152))", "hex(zeroblob(30000))")
+        } else {
+            ("REPEAT('x', 4194304)", "REPEAT('x', 60000)")
+        };
+        let run = async |statement: String| {
+            execute!(app, AssertSqlSafe(statement));
+        };
+        run(format!("INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) VALUES ({answer}, 1, 'x', 0, '2026-01-01 00:00:00')")).await;
+        let steps = (0..64).map(|step| format!("((SELECT id FROM plans), 1, {step}, {text}, {text}, 'completed', 1)"));
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        run(format!("INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) VALUES {steps}")).await;
+        for step in 100..108 {
+            run(format!("INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated) VALUES ({answer}, {step}, 0, 0, {large}, FALSE)")).await;
+        }
+        for step in 100..107 {
+            run(format!(
+                "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, proposed_input_text, status, step, position, text_offset, started_at, completed_at) \
+                 VALUES ({answer}, 'x', 'add', '{{}}', '{{}}', {large}, 'success', {step}, 0, 0, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+            )).await;
+        }
+        assert_problem(try_fork(&app, &conversation, &answer).await, 422, "too-large-to-copy").await;
+        run("DELETE FROM plan_steps WHERE position > 30".to_owned()).await;
+        fork(&app, &conversation, &answer).await;
+    }
+
     async fn a_branch_of_too_many_messages_is_not_copied(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -86,6 +86,28 @@ async fn the_document_is_consistent() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_change_settings_are_described() {
+    let document = start().await.get_json("/openapi.json").await;
+    for (path, members) in [
+        ("/api/admin/models/{name}", ["name", "base_url", "context_tokens", "api_key"]),
+        ("/api/admin/tool-servers/{name}", ["name", "url", "timeout_secs", "headers"]),
+        ("/api/admin/settings", ["default_model", "llm_titles", "sharing", "retention_days"]),
+    ] {
+        let body = &document["paths"][path]["patch"]["requestBody"]["content"]["application/json"]["schema"];
+        for member in members {
+            let described = &body["properties"][member];
+            let kinds = [&described["type"], &described["oneOf"]];
+            let has_null = kinds.iter().any(|kinds| kinds.to_string().contains("\"null\""));
+            assert!(
+                has_null && described["description"].as_str().or(described["oneOf"].as_array().map(|_| "")).is_some(),
+                "{path} {member}: {body}"
+            );
+        }
+        assert!(body.get("required").is_none(), "{path}");
+    }
+}
+
 fn collect(value: &Value, references: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect(item, references)),

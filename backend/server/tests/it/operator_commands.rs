@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use sqlx::{SqlitePool, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, SqlitePool, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
@@ -200,6 +200,36 @@ on_every_engine! {
         let (fits, words) = said(&admin(&engine, &model, &["check"]));
         for found in ["1 tool calls are running in an answer that has ended", "1 answers are running"] {
             assert!(!fits && words.contains(found), "{words}");
+        }
+    }
+
+    async fn the_check_finds_contradicting_copies(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        ask(&app, &model, "Well?").await;
+        let conversation = app.get_json("/api/conversations").await["items"][0]["uuid"].as_str().unwrap().to_owned();
+        let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
+        let fork = format!("/api/conversations/{conversation}/fork");
+        for _ in 0..2 {
+            assert_eq!(app.post(&fork, serde_json::json!({"message_id": answer})).await.status(), 201);
+        }
+        let (fits, words) = said(&admin(&engine, &model, &["check"]));
+        assert!(fits, "{words}");
+        execute!(app, AssertSqlSafe(format!(
+            "UPDATE copied_tool_calls SET original_id = -original_id WHERE message_id = \
+             (SELECT MAX(id) FROM messages WHERE copied_from = {answer})"
+        )));
+        execute!(app, AssertSqlSafe(format!("UPDATE messages SET copied_from = NULL WHERE copied_from = {answer} AND conversation_id = 2")));
+        execute!(app, AssertSqlSafe(format!("UPDATE messages SET copied_from = {answer} WHERE id = {answer}")));
+        let (fits, words) = said(&admin(&engine, &model, &["check"]));
+        let found = [
+            "1 copied tool calls are in a message that is missing",
+            "2 copied steps are in a message that is missing",
+            "1 tool calls or copied tool calls have an ID that is not positive",
+            "1 copied answers have tool calls of their own",
+        ];
+        for found in found {
+            assert!(!fits && words.contains(found), "{found}: {words}");
         }
     }
 

@@ -78,6 +78,8 @@ on_every_engine! {
         assert_eq!(first["changed"], json!(["default_model", "instructions"]));
         assert_eq!(first["settings"]["instructions"], "Prices are in euros.");
         assert_eq!(default_model(&app).await, "Second");
+        let metrics = app.get("/metrics").await.text().await.unwrap();
+        assert!(metrics.contains(",model=\"Second\"} 1"), "{metrics}");
         model.reply([text("Three euros.")]);
         let conversation = app.create_conversation().await;
         app.send(&conversation, "What does it cost?").await.all().await;

@@ -105,7 +105,7 @@ impl MessageState {
                 leave_button();
             }
             "usage" => self.show_usage(session),
-            "fork" => fork::fork(session, id, self.is_forking),
+            "fork" => fork::fork(session, id, self.fork),
             "rate-up" => self.rating.press(session, Rating::Up),
             "rate-down" => self.rating.press(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),

@@ -10,6 +10,7 @@ use crate::{
         explanation::Explanation,
         feedback::AnswerRating,
         file_viewer::FileView,
+        fork::Fork,
         shown::{Played, Shown, Used},
     },
     language::{Language, use_language},
@@ -34,8 +35,7 @@ pub(super) struct MessageState {
     pub(super) copied: RwSignal<Option<Copied>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
     pub(super) rating: AnswerRating,
-    /// `true` while the server copies the conversation up to this message.
-    pub(super) is_forking: StoredValue<bool>,
+    pub(super) fork: StoredValue<Fork>,
 }
 
 impl MessageState {
@@ -55,7 +55,7 @@ impl MessageState {
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
             rating: AnswerRating::new(id, shown.entry),
-            is_forking: StoredValue::new(false),
+            fork: StoredValue::new(Fork::default()),
         }
     }
 }

@@ -123,7 +123,8 @@ impl State {
             Ok(call) => {
                 self.transcript.put_call(call);
                 out.push(Effect::Draw);
-                Loading::Idle
+                let is_cut = self.transcript.find_call(id).is_some_and(|call| !call.is_whole());
+                if is_cut { Loading::Failed(self.text.rest_not_shared().to_owned()) } else { Loading::Idle }
             }
             Err(error) if error.is_not_found() => Loading::Failed(self.text.not_found_call().to_owned()),
             Err(error) => Loading::Failed(error.message(self.text)),

@@ -87,6 +87,24 @@ fn a_token_and_another_header_become_headers() {
 }
 
 #[test]
+fn a_server_can_have_several_headers() {
+    let mut setup = new();
+    write(&mut setup, Field::Authentication, "token");
+    write(&mut setup, Field::Secret, "abc");
+    write(&mut setup, Field::MoreHeaders, "X-Team: maps\n\n X-Key :a:b \n");
+    let headers = json!({"Authorization": "Bearer abc", "X-Team": "maps", "X-Key": "a:b"});
+    assert_eq!(added(&mut setup.clone()).1["headers"], headers);
+    assert!(!format!("{setup:?}").contains("a:b"));
+    for wrong in ["X-Team", ": maps", "X-Team:", "authorization: Bearer d", "X-Team: a\nx-team: b"] {
+        write(&mut setup, Field::MoreHeaders, wrong);
+        focuses(&mut setup, Input::Save, Some(Field::MoreHeaders));
+        assert_eq!(problem(&setup), Some((Some(Field::MoreHeaders), Reason::Field(Fault::NotAHeader))), "{wrong}");
+    }
+    write(&mut setup, Field::Authentication, "");
+    assert_eq!(added(&mut setup).1.get("headers"), None, "a hidden field sends nothing");
+}
+
+#[test]
 fn an_unencrypted_address_must_be_allowed_unless_it_is_local() {
     for local in ["http://localhost:3001/mcp", "http://127.0.0.1/mcp", "http://[::1]:3001/mcp"] {
         let mut setup = new();

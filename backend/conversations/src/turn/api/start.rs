@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    access::Access,
     attachments::find_attached,
     context::Context,
     input::{check_file_count, check_message},
@@ -62,11 +63,14 @@ enum Place<'a> {
 impl ConversationService {
     /// Stores an API client's question and starts the turn that answers it. Uses the conversation that the request
     /// names. If that does not exist, or another turn has claimed it, creates a conversation.
-    pub async fn answer_program(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
+    pub async fn answer_program(
+        &self,
+        access: &Access,
+        request: ApiClientRequest,
+    ) -> Result<StartedTurn, ServiceError> {
         let context = &self.context;
         let ApiClientRequest { program, chat_id, model, question, input, chaining } = request;
-        let models = context.models_of(program.user).await?;
-        let model = &models.choose(model.as_deref(), None)?;
+        let model = &access.models.choose(model.as_deref(), None)?;
         let before = match chaining.previous {
             Some(previous) => Some(load_previous(context, program, previous).await?),
             None => None,
@@ -76,14 +80,14 @@ impl ConversationService {
         let input = Some(Arc::new(ClientInput { messages, ..input }));
         check_file_count(&question)?;
         let mut parts = if question.is_empty() { vec![MessagePart::Text { text: String::new() }] } else { question };
-        let files = find_attached(context, program.user, &parts, (&models, model)).await?;
+        let files = find_attached(context, program.user, &parts, (&access.models, model)).await?;
         if let Some(place) = answered {
             let row = context.find_conversation(program.user, place.uuid).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
             parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
             let at = Place::Question(&row, place.user_message_id);
             let api = ApiParams { program, own_id: None, input: input.clone(), chaining: &chaining };
-            if let Some(turn) = start_at(context, Some(at), &parts, &[], model, &api).await? {
+            if let Some(turn) = start_at(context, access, Some(at), &parts, &[], model, &api).await? {
                 return Ok(turn);
             }
         }
@@ -104,18 +108,20 @@ impl ConversationService {
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
         let api = ApiParams { program, own_id, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
-            && let Some(turn) = start_at(context, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
+            && let Some(turn) =
+                start_at(context, access, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
         {
             return Ok(turn);
         }
-        start_at(context, None, &parts, &files, model, &api).await?.ok_or(ServiceError::TurnRunning)
+        start_at(context, access, None, &parts, &files, model, &api).await?.ok_or(ServiceError::TurnRunning)
     }
 
     /// Starts a thread as [`Self::answer_program`] does. The question must satisfy the same limits as a message in the
     /// web UI.
     pub async fn start_thread(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         check_message(&NewMessage { parts: request.question.clone(), ..NewMessage::default() })?;
-        self.answer_program(request).await
+        let access = self.context.access_of(request.program.user).await?;
+        self.answer_program(&access, request).await
     }
 
     /// Stores a question in a conversation and starts the turn that answers it, with the stored history as context.
@@ -129,14 +135,14 @@ impl ConversationService {
         let parts = check_message(&NewMessage { parts: question, ..NewMessage::default() })?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        let models = context.models_of(user).await?;
-        let model = &models.choose(model, row.model.as_deref())?;
-        let files = find_attached(context, user, &parts, (&models, model)).await?;
+        let access = &context.access_of(user).await?;
+        let model = &access.models.choose(model, row.model.as_deref())?;
+        let files = find_attached(context, user, &parts, (&access.models, model)).await?;
         // No conversation is created here, so the API client does not matter.
         let program = ApiClient { user, key_id: 0 };
         let chaining = Chaining::default();
         let api = ApiParams { program, own_id: None, input: None, chaining: &chaining };
-        match start_at(context, Some(Place::Below(&row, Parent::Head)), &parts, &files, model, &api).await? {
+        match start_at(context, access, Some(Place::Below(&row, Parent::Head)), &parts, &files, model, &api).await? {
             Some(turn) => Ok(turn),
             None => Err(context.busy(row.id).await?),
         }
@@ -147,6 +153,7 @@ impl ConversationService {
 /// claimed the conversation.
 async fn start_at(
     context: &Arc<Context>,
+    access: &Access,
     place: Option<Place<'_>>,
     parts: &[MessagePart],
     files: &[FileRow],
@@ -160,7 +167,8 @@ async fn start_at(
         None => (None, new(Parent::Head)),
     };
     let (user, mode) = (api.program.user, AnswerMode::React);
-    match start_turn(context, StartParams { user, row, question, parts, files, model, mode, api: Some(api) }).await? {
+    let params = StartParams { user, access, row, question, parts, files, model, mode, api: Some(api) };
+    match start_turn(context, params).await? {
         Start::Started(turn) => Ok(Some(turn)),
         Start::Duplicate(_) | Start::Busy => Ok(None),
     }

@@ -296,18 +296,19 @@ pub(crate) async fn resume_decided(
         return Ok(None);
     };
     let Some(rows) = TurnRows::next_epoch(&message) else { return Ok(None) };
+    let access = &context.access_of(user).await?;
     // A turn keeps its model, even if its user may no longer use it. Another model must be one that the user may use.
     let own = message.model.as_deref().and_then(|name| context.models.find(name));
     let model = &if let Some(own) = own {
         own
     } else {
-        let models = context.models_of(user).await?;
+        let models = &access.models;
         row.model.as_deref().and_then(|name| models.find(name)).map_or_else(|| models.default_model(), Ok)?
     };
     resume(
         context,
         permit,
-        ResumeTurn { user, row: &row, message: &message, rows, model, after: ResumeReason::Approved },
+        ResumeTurn { user, access, row: &row, message: &message, rows, model, after: ResumeReason::Approved },
     )
     .await
 }

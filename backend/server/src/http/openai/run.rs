@@ -6,7 +6,7 @@ use std::mem::take;
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Payload};
 use chrono::{DateTime, Utc};
 use tallybook_accounts::{Caller, Credential, UserId};
-use tallybook_conversations::{ApiClient, ConversationService, ServiceError, StartedTurn};
+use tallybook_conversations::{Access, ApiClient, ConversationService, ServiceError, StartedTurn};
 use tallybook_database::now;
 use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
@@ -62,12 +62,12 @@ pub(crate) async fn create(
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
-    let models = state.service.models_of(caller.user).await?;
     let body = state.large_bodies.read(&request, payload).await?;
-    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), &models)?;
+    let access = state.service.access_of(caller.user).await?;
+    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), &access.models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, stream) = (asked.name.clone(), asked.stream);
-    let answer = Answer::start(&state, &request, asked).await?;
+    let answer = Answer::start(&state, &request, access, asked).await?;
     let (id, created, conversation) =
         (format!("chatcmpl-{}", answer.id), answer.created_at.timestamp(), answer.conversation());
     let mut response = if let Some(options) = stream {
@@ -133,14 +133,19 @@ enum Source {
 
 impl Answer {
     /// Starts the answer: a turn, or a direct model call.
-    pub(crate) async fn start(state: &AppState, request: &HttpRequest, asked: AnswerRequest) -> Result<Self, ApiError> {
+    pub(crate) async fn start(
+        state: &AppState,
+        request: &HttpRequest,
+        access: Access,
+        asked: AnswerRequest,
+    ) -> Result<Self, ApiError> {
         let AnswerRequest { direct, request: new, .. } = asked;
         let user = new.program.user;
         let Some(weight) = direct else {
-            let follow = follow_turn(state, request, user, |service| async move { service.answer_program(new).await });
-            return Ok(Self::of_turn(follow.await?));
+            let begin = move |service: ConversationService| async move { service.answer_program(&access, new).await };
+            return Ok(Self::of_turn(follow_turn(state, request, user, begin).await?));
         };
-        let ask = move |service: ConversationService| async move { service.call_model(new, weight).await };
+        let ask = move |service: ConversationService| async move { service.call_model(&access, new, weight).await };
         let source = Source::Direct(DirectCall::new(state.run(ask).await?));
         Ok(Self { source, id: Uuid::new_v4().simple().to_string(), created_at: now() })
     }

@@ -24,6 +24,13 @@ const SEGMENTS: [(&str, Segment, &str); 17] = [
     ("id", Segment::Text, "ID of the model or the response."),
 ];
 
+/// The paths whose `PATCH` changes settings, and the schema with these settings.
+const CHANGES: [(&str, &str); 3] = [
+    ("/api/admin/models/{name}", "NewModel"),
+    ("/api/admin/tool-servers/{name}", "NewToolServer"),
+    ("/api/admin/settings", "ServerSettings"),
+];
+
 #[derive(Clone, Copy)]
 enum Segment {
     Uuid,
@@ -34,6 +41,11 @@ enum Segment {
 /// Completes the document. On a server without accounts, no operation needs authentication.
 pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
     plain_text(document);
+    for (path, settings) in CHANGES {
+        let members = members_of(&document["components"]["schemas"], &document["components"]["schemas"][settings]);
+        let body = &mut document["paths"][path]["patch"]["requestBody"]["content"]["application/json"];
+        body["schema"] = json!({"type": "object", "properties": members});
+    }
     if let Some(frames) = document.pointer_mut("/components/schemas/ChatEvent/oneOf").and_then(Value::as_array_mut) {
         for frame in frames {
             let data = &mut frame["properties"]["data"];
@@ -54,6 +66,32 @@ pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
             },
             "key": {"type": "http", "scheme": "bearer", "description": "An API key from `POST /api/keys`."},
         });
+    }
+}
+
+/// Returns the properties of a schema and of those that it consists of. Each can also be null, which gives a setting its
+/// default again.
+fn members_of(schemas: &Value, schema: &Value) -> Map<String, Value> {
+    let named = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    if let Some(name) = named {
+        return members_of(schemas, &schemas[name]);
+    }
+    let own = schema["properties"].as_object().into_iter().flatten();
+    let own = own.map(|(name, value)| (name.clone(), or_null(value)));
+    let parts = schema["allOf"].as_array().into_iter().flatten();
+    own.chain(parts.flat_map(|part| members_of(schemas, part))).collect()
+}
+
+/// Returns the schema of a value that can be null.
+fn or_null(schema: &Value) -> Value {
+    match schema.get("type") {
+        Some(Value::Array(_)) => schema.clone(),
+        Some(kind @ Value::String(_)) if schema.get("enum").is_none() => {
+            let mut schema = schema.clone();
+            schema["type"] = json!([kind, "null"]);
+            schema
+        }
+        _ => json!({"oneOf": [{"type": "null"}, schema]}),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Groups: what only their members may use, and their shared budgets. `rights` says who may change groups, and
 //! `openid::groups` has the groups that the identity provider names.
 
-use reqwest::{Method, header};
+use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -403,6 +403,42 @@ on_every_engine! {
         team.json(&admin, Method::PATCH, &format!("/api/groups/{staff}"), grants, 200).await;
         add_opal(&team, &admin, &model).await;
         assert_eq!(names(&team, &bob, "/api/models").await.len(), 1);
+    }
+
+    /// The user's groups are read once at the beginning of a turn: for models, tools and budgets together.
+    async fn a_turn_reads_the_groups_of_its_user_once(engine: Engine) {
+        let (model, team, admin) = start(&engine).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        let program = team.program(&ann).await;
+        let statements = async || {
+            let metrics = team.get(&admin, "/metrics").await.text().await.unwrap();
+            let count = metrics.lines().find_map(|line| line.strip_prefix("tallybook_database_statements_total "));
+            count.unwrap().parse::<u64>().unwrap()
+        };
+        // Tasks in the background also run statements, so the turn with the fewest counts.
+        let fewest = async |is_api: bool| {
+            let mut fewest = u64::MAX;
+            for _ in 0..6 {
+                model.reply([text("Yes.")]);
+                // In a new conversation each, because more is read of a longer history.
+                let uuid = team.conversation(&ann).await;
+                let before = statements().await;
+                if is_api {
+                    let body = json!({"model": "test-model", "messages": [{"role": "user", "content": "Well?"}]});
+                    let answer = team.send(&program, Method::POST, "/v1/chat/completions", body).await;
+                    assert_eq!(answer.status(), StatusCode::OK);
+                    answer.text().await.unwrap();
+                } else {
+                    team.ask(&ann, &uuid, "Well?").await;
+                }
+                fewest = fewest.min(statements().await - before);
+            }
+            fewest
+        };
+        let without = [fewest(false).await, fewest(true).await];
+        group(&team, &admin, "Crew", &["model:test-model"], &[id]).await;
+        let with = [fewest(false).await, fewest(true).await];
+        assert!(with.iter().zip(without).all(|(with, without)| *with <= without + 1), "{with:?}, {without:?}");
     }
 
     async fn a_budget_of_a_group_is_shared_by_its_members(engine: Engine) {

@@ -2,7 +2,9 @@
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use tallybook_accounts::AccountsSettings;
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
 use crate::{
     files::PNG,
     operator_commands::{admin, said},
-    support::{Engine, TestApp, on_every_engine, rows},
+    support::{Engine, TestApp, execute, on_every_engine, rows},
 };
 
 /// Asks a question with an image, whose answer has reasoning and a tool call. Returns the conversation.
@@ -42,13 +44,25 @@ async fn send_form(team: &Team, who: &Who, path: &str) -> Response {
     request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
 }
 
+/// Sends the form of a shared page with the ID of a copy.
+async fn send_form_for(team: &Team, who: &Who, path: &str, id: &str) -> Response {
+    let request = team.request(who, Method::POST, &format!("{path}/continue"));
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    request.body(format!("client_conversation_id={id}")).send().await.unwrap()
+}
+
 /// Continues a shared conversation. Returns the conversation to which the browser is redirected.
 async fn continued(team: &Team, who: &Who, path: &str) -> Value {
     let response = send_form(team, who, path).await;
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
-    let address = response.headers()["location"].to_str().unwrap();
-    let uuid = address.strip_prefix("/c/").unwrap();
+    let uuid = continued_id(&response);
     team.json(who, Method::GET, &format!("/api/conversations/{uuid}"), Value::Null, 200).await
+}
+
+/// Returns the UUID of the copy to which a browser is redirected.
+fn continued_id(response: &Response) -> String {
+    let address = response.headers()["location"].to_str().unwrap();
+    address.strip_prefix("/c/").unwrap().to_owned()
 }
 
 async fn page(team: &Team, who: &Who, path: &str) -> String {
@@ -156,7 +170,13 @@ on_every_engine! {
         let signed_in = sign_in.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap();
         assert_eq!(signed_in.headers()["location"], path);
 
-        assert_eq!(send_form(&team, &Who::default(), &path).await.status(), StatusCode::UNAUTHORIZED);
+        // A reader whose session has ended signs in again, and comes back.
+        for who in [&Who::default(), &forged] {
+            let response = send_form(&team, who, &path).await;
+            assert_eq!(response.status(), StatusCode::SEE_OTHER);
+            let token = path.strip_prefix("/s/").unwrap();
+            assert_eq!(response.headers()["location"], format!("/sign-in?next=%2Fs%2F{token}"));
+        }
         assert_eq!(send_form(&team, &key, &path).await.status(), StatusCode::FORBIDDEN);
         let foreign = team.request(&root, Method::POST, &format!("{path}/continue")).header("sec-fetch-site", "cross-site");
         assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
@@ -168,6 +188,90 @@ on_every_engine! {
             assert!(response.text().await.unwrap().contains("This link does not work."));
         }
         assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM conversations"), [(1,)]);
+    }
+
+    async fn pressing_the_button_twice_creates_one_copy(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let root = team.sign_in(ADMIN).await;
+        let (reader, _) = team.person(&root, "rita").await;
+        let uuid = ask_with_image(&team, &model, &root).await;
+        let (_, path) = share(&team, &root, &uuid, json!({"tool_calls": true, "files": true})).await;
+        let ids: Vec<String> = [page(&team, &reader, &path).await, page(&team, &reader, &path).await].iter().map(|page| {
+            let (_, rest) = page.split_once("name=\"client_conversation_id\" value=\"").unwrap();
+            rest.split_once('"').unwrap().0.to_owned()
+        }).collect();
+        assert_ne!(ids[0], ids[1], "each page is for a copy of its own");
+        let press = || send_form_for(&team, &reader, &path, &ids[0]);
+        let (first, second) = tokio::join!(press(), press());
+        assert_eq!(first.status(), StatusCode::SEE_OTHER);
+        assert_eq!(first.headers()["location"], second.headers()["location"]);
+        // Another user can have the same ID.
+        assert_ne!(send_form_for(&team, &root, &path, &ids[0]).await.headers()["location"], first.headers()["location"]);
+        assert_ne!(send_form_for(&team, &reader, &path, &ids[1]).await.headers()["location"], first.headers()["location"]);
+        assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM conversations"), [(4,)]);
+        assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM files"), [(2,)]);
+    }
+
+    /// Texts that the share link truncated stay marked in the copy, and in a copy of the copy.
+    async fn truncated_texts_stay_marked(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let root = team.sign_in(ADMIN).await;
+        let uuid = ask_with_image(&team, &model, &root).await;
+        let (input, output) = (format!(r#"{{"a":"{}"}}"#, "1".repeat(70_000)), "計".repeat(30_000));
+        execute!(engine, AssertSqlSafe(format!("UPDATE tool_calls SET input_text = '{input}', output = '{output}'")));
+        let (_, path) = share(&team, &root, &uuid, json!({"tool_calls": true})).await;
+        let copy = continued(&team, &root, &path).await;
+        let answer = &copy["messages"][1];
+        let fork = json!({"message_id": answer["id"]});
+        let fork = team.json(&root, Method::POST, &format!("/api/conversations/{}/fork", copy["uuid"].as_str().unwrap()), fork, 201).await;
+        let fork = team.json(&root, Method::GET, &format!("/api/conversations/{}", fork["uuid"].as_str().unwrap()), Value::Null, 200).await;
+        for call in [&answer["tool_calls"][0], &fork["messages"][1]["tool_calls"][0]] {
+            let whole = team.json(&root, Method::GET, &format!("/api/tool-calls/{}", call["tool_call_id"]), Value::Null, 200).await;
+            for call in [call, &whole] {
+                assert_eq!((&call["truncated"], &call["input_bytes"], &call["output_bytes"]), (&json!(true), &json!(70_008), &json!(90_000)));
+                assert!(input.starts_with(call["input"].as_str().unwrap()) && output.starts_with(call["output"].as_str().unwrap()));
+            }
+        }
+        let (is_consistent, words) = said(&admin(&engine, &model, &["check"]));
+        assert!(is_consistent, "{words}");
+    }
+
+    /// The page gives the reason in the reader's language, and says what to do.
+    async fn a_copy_that_fails_says_what_to_do(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let limits = UserLimits { messages_per_minute: 2, ..UserLimits::default() };
+        let team = Team::join_limited(&engine, &model, limits).await;
+        let root = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&root).await;
+        model.reply([text("Yes.")]);
+        team.ask(&root, &uuid, "Well?").await;
+        let (_, path) = share(&team, &root, &uuid, json!({})).await;
+        let says = async |path: &str, language: &str, status: StatusCode, text: &str| {
+            let request = team.request(&root, Method::POST, &format!("{path}/continue")).header("accept-language", language);
+            let response = request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap();
+            assert_eq!(response.status(), status);
+            let page = response.text().await.unwrap();
+            assert!(page.contains(text), "{page}");
+        };
+        // The second message of the minute is the copy; a repeated request for it is none.
+        for _ in 0..2 {
+            assert_eq!(send_form_for(&team, &root, &path, "first").await.status(), StatusCode::SEE_OTHER);
+        }
+        says(&path, "en", StatusCode::TOO_MANY_REQUESTS, "You have sent too many messages within a minute.").await;
+        says(&path, "ja", StatusCode::TOO_MANY_REQUESTS, "メッセージ数の上限").await;
+        let copy = continued_id(&send_form_for(&team, &root, &path, "first").await);
+        let answer = team.json(&root, Method::GET, &format!("/api/conversations/{copy}"), Value::Null, 200).await;
+        let fork = json!({"message_id": answer["messages"][1]["id"]});
+        let refused = team.json(&root, Method::POST, &format!("/api/conversations/{copy}/fork"), fork, 429).await;
+        assert_eq!(refused["type"], "/problems/too-many-messages");
+
+        execute!(engine, "UPDATE messages SET status = 'failed', content = '' WHERE role = 'assistant'");
+        let (_, empty) = share(&team, &root, &uuid, json!({})).await;
+        says(&empty, "en", StatusCode::UNPROCESSABLE_ENTITY, "This conversation has no answer yet").await;
+        says(&empty, "ja", StatusCode::UNPROCESSABLE_ENTITY, "この会話にはまだ回答がない").await;
     }
 
     /// The reader's storage and rights apply to the files.
@@ -185,7 +289,8 @@ on_every_engine! {
         let filler: Value = filler.json().await.unwrap();
         let full = send_form(&team, &reader, &path).await;
         assert_eq!(full.status(), StatusCode::PAYLOAD_TOO_LARGE);
-        assert!(full.text().await.unwrap().contains("role=\"alert\""));
+        let full = full.text().await.unwrap();
+        assert!(full.contains("role=\"alert\"") && full.contains("Your storage has no room"), "{full}");
         let delete = format!("/api/files/{}", filler["id"].as_str().unwrap());
         team.json(&reader, Method::DELETE, &delete, Value::Null, 204).await;
 

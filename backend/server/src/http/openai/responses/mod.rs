@@ -74,13 +74,13 @@ pub(crate) async fn create(
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     let _served = peer.served();
-    let models = state.service.models_of(caller.user).await?;
     let body = state.large_bodies.read(&request, payload).await?;
+    let access = state.service.access_of(caller.user).await?;
     let (mut asked, repeated) =
-        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), &models)?;
+        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), &access.models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
-    let answer = Answer::start(&state, &request, asked).await.map_err(|error| match error {
+    let answer = Answer::start(&state, &request, access, asked).await.map_err(|error| match error {
         ApiError::Service(ServiceError::NoSuchResponse) => {
             no_previous(repeated.previous_response_id.as_deref().unwrap_or_default()).into()
         }

@@ -7,8 +7,8 @@ use super::super::{super::i18n::messages, i18n::Messages};
 messages! {
     budgets: "Budgets", "予算";
     budgets_about:
-        "A budget limits the tokens or the money that models may use within a day or a month, in UTC. When it is used up, no new answer begins. Leave the amounts of a row empty to remove it.",
-        "予算は、1日または1か月（UTC）にモデルが使えるトークンや費用の上限です。使い切ると新しい回答は始まりません。行を削除するには、トークンと費用を空欄にしてください。";
+        "A budget limits the tokens or the money that models may use within a day or a month, in UTC. When it is used up, no new answer begins. Leave the amounts of a row empty to remove it. For another group, add a new budget.",
+        "予算は、1日または1か月（UTC）にモデルが使えるトークンや費用の上限です。使い切ると新しい回答は始まりません。行を削除するには、トークンと費用を空欄にしてください。別のグループには、新しい予算を追加してください。";
     budgets_saved: "The budgets are saved.", "予算を保存しました。";
     save_budgets: "Save", "保存";
     budget_principal: "Applies to", "対象";

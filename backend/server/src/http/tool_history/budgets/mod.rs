@@ -35,7 +35,7 @@ const ONE_USER: &str = "user";
 #[template(path = "tool_history/budgets.html")]
 struct BudgetsPage {
     frame: Frame,
-    /// The budgets, and an empty row for a new one.
+    /// The budgets, and an empty row for a new one. Only that row lists all groups: both lists can have 1,000 items.
     rows: Vec<Row>,
     groups: Vec<Group>,
     version: i64,
@@ -67,10 +67,15 @@ impl Row {
         (self.principal.clone(), self.user.clone(), self.is_daily)
     }
 
+    /// Returns the group that the row belongs to.
+    fn group<'a>(&self, groups: &'a [Group]) -> Option<&'a Group> {
+        let id: i64 = self.principal.strip_prefix("group:")?.parse().ok()?;
+        groups.iter().find(|group| group.id == id)
+    }
+
     /// Returns `true` if the row belongs to a group that does not exist.
     fn is_of_missing_group(&self, groups: &[Group]) -> bool {
-        let id = self.principal.strip_prefix("group:");
-        id.is_some_and(|id| !groups.iter().any(|group| group.id.to_string() == id))
+        self.principal.starts_with("group:") && self.group(groups).is_none()
     }
 
     /// Returns the row of a budget. `users` has the names of users.

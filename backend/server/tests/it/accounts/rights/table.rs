@@ -100,7 +100,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row(get.clone(), "/api/shares", OWN),
         row(delete.clone(), "/api/shares/{share_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/s/{token}", [404; 6]),
-        row(post.clone(), "/s/{token}/continue", [401, 404, 404, 404, 401, 403]).form(""),
+        row(post.clone(), "/s/{token}/continue", [303, 404, 404, 404, 303, 403]).form(""),
         row(get.clone(), "/s/{token}/files/{file_id}/content", [404; 6]),
         row(delete.clone(), "/api/conversations/{uuid}", one_users(204)),
         row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
