@@ -10,6 +10,7 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         ids::choice_id,
+        menu,
     },
     conversation_list::ConversationList,
     in_turn::in_next_frame,
@@ -45,12 +46,21 @@ pub(crate) fn ConversationMenu(
                 class="button quiet"
                 data-testid="conversation-menu"
                 popovertarget=HEADER_MENU
+                aria-haspopup="menu"
                 title=text.conversation_menu()
             >
                 <span class="header-name">{move || title.with(|title| title.as_deref().map(|title| bounded(title).into_owned()))}</span>
                 <Draw icon=Icon::Chevron />
             </button>
-            <div class="menu" id=HEADER_MENU popover="auto">
+            <div
+                class="menu"
+                id=HEADER_MENU
+                role="menu"
+                aria-label=text.conversation_menu()
+                popover="auto"
+                on:keydown=|event| menu::press(&event)
+                on:toggle=|event| { menu::toggled(&event); }
+            >
                 {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some((find, share, usage)), rename)}
             </div>
         </div>
@@ -60,11 +70,24 @@ pub(crate) fn ConversationMenu(
 
 /// The menu of the list, for the row whose button was clicked.
 #[component]
-pub(crate) fn RowMenu(list: ConversationList, menu: RwSignal<Option<Uuid>>) -> impl IntoView {
-    let rename = Callback::new(move |()| list.renaming.set(menu.get_untracked()));
+pub(crate) fn RowMenu(
+    list: ConversationList,
+    /// The conversation whose menu is shown.
+    shown: RwSignal<Option<Uuid>>,
+) -> impl IntoView {
+    let rename = Callback::new(move |()| list.renaming.set(shown.get_untracked()));
+    let text = use_language();
     view! {
-        <div class="menu row-menu" id=ROW_MENU popover="auto">
-            {move || menu.get().map(|uuid| items(Menu { id: ROW_MENU, prefix: "" }, uuid, list, None, rename))}
+        <div
+            class="menu row-menu"
+            id=ROW_MENU
+            role="menu"
+            aria-label=text.more_actions()
+            popover="auto"
+            on:keydown=|event| menu::press(&event)
+            on:toggle=|event| { menu::toggled(&event); }
+        >
+            {move || shown.get().map(|uuid| items(Menu { id: ROW_MENU, prefix: "" }, uuid, list, None, rename))}
         </div>
     }
 }
@@ -92,6 +115,8 @@ fn items(
         view! {
             <button
                 type="button"
+                role="menuitem"
+                tabindex="-1"
                 class="button quiet"
                 class:danger=name == "delete"
                 data-testid=format!("{}{name}", menu.prefix)
@@ -112,7 +137,7 @@ fn items(
         let name = if menu.id == ROW_MENU { format!("row-{format}") } else { format.to_owned() };
         // The server names the file.
         view! {
-            <a class="button quiet" href=api::export_url(uuid, format) download="" data-testid=name>
+            <a role="menuitem" tabindex="-1" class="button quiet" href=api::export_url(uuid, format) download="" data-testid=name>
                 <Draw icon=Icon::Download />
                 {label}
             </a>

@@ -3,6 +3,7 @@
 //! `slots`, what happens when something in a message is pressed in `actions`, and what the user did with it in `state`.
 
 mod actions;
+mod menu;
 mod slots;
 mod state;
 
@@ -20,6 +21,7 @@ use tallybook_protocol::{ContextTruncation, MessageId, Role};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, MouseEvent};
 
+pub(crate) use self::menu::{MessageMenu, OpenMenu};
 use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
@@ -124,7 +126,7 @@ impl MessageView {
     /// Returns what the message is shown with now. Tracked.
     fn live(&self) -> Live {
         let MessageState {
-            id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, rating, ..
+            id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, rating, is_menu_open, ..
         } = self.state;
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {
@@ -140,6 +142,7 @@ impl MessageView {
             has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
             is_explained: explanation.with(Option::is_some),
             is_reason_asked: rating.is_reason_asked(),
+            is_menu_open: is_menu_open.get(),
             copied: copied.get(),
             context,
             has_local_time: browser::IS_HERE,

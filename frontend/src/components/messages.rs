@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
 use crate::{
-    components::{each::Each, file_names::file_names, message::MessageView, own_element::OwnElement, shown::Shown},
+    browser,
+    components::{each::Each, file_names::file_names, message::{MessageMenu, MessageView, OpenMenu}, own_element::OwnElement, shown::Shown},
     language::use_language,
     reactive::memo,
     session::{Session, UnsentMessage},
@@ -14,11 +15,14 @@ use crate::{
 #[component]
 pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl IntoView {
     let context = memo(move |_| session.transcript.with(|transcript| transcript.told().cloned()));
+    let menu = OpenMenu::new();
+    provide_context(menu);
     let message = move |id| {
         let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
         OwnElement::from(MessageView::new(id, shown, Some(context)))
     };
     view! {
+        {browser::IS_HERE.then(|| view! { <MessageMenu open=menu /> })}
         <Each each=move || ids.get() key=|id| *id children=message />
         {move || session.unstored.get().map(|message| view! { <UnstoredMessage message /> })}
     }

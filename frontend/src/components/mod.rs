@@ -29,6 +29,7 @@ pub(crate) mod later;
 pub(crate) mod listbox;
 pub(crate) mod load_button;
 pub(crate) mod long_text;
+pub(crate) mod menu;
 pub(crate) mod message;
 pub(crate) mod messages;
 mod model_fields;

@@ -124,7 +124,7 @@ pub(crate) fn Sidebar(
                 {later(move || is_selecting.get().then_some(Other::SelectionBar(list)))}
                 <SidebarFoot open sheet />
             </div>
-            <RowMenu list menu />
+            <RowMenu list shown=menu />
         </nav>
     }
     .into_any()

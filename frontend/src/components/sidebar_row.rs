@@ -101,6 +101,7 @@ fn Shown(
             title=text.more_actions()
             aria-label=move || item.with(|item| text.more_actions_for(&item.title))
             popovertarget=ROW_MENU
+            aria-haspopup="menu"
             // All rows share one menu.
             popovertargetaction="show"
             disabled=!browser::IS_HERE

@@ -19,7 +19,8 @@ use crate::{
         usage_sheet::UsageOf,
     },
     goal::element_id,
-    message::{Copied, Recovery},
+    in_turn::in_next_frame,
+    message::{Copied, Recovery, button_id},
     session::{Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };
@@ -44,6 +45,7 @@ impl MessageState {
             "copy-question" => self.copy(Copied::Question),
             "copy-link" => self.copy(Copied::Link),
             "view-file" => self.view_file(&key),
+            "more" => self.open_menu(&pressed),
             action => {
                 if let Some(session) = self.shown.session {
                     self.act(session, action);
@@ -106,8 +108,8 @@ impl MessageState {
             }
             "usage" => self.show_usage(session),
             "fork" => fork::fork(session, id, self.is_forking),
-            "rate-up" => self.rating.press(session, Rating::Up),
-            "rate-down" => self.rating.press(session, Rating::Down),
+            "rate-up" => self.rate(session, Rating::Up),
+            "rate-down" => self.rate(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),
             "newer-version" => self.step(session, Step::Newer),
             "continue" => self.recover(session, Recovery::Continue),
@@ -127,6 +129,21 @@ impl MessageState {
             }
             _ => {}
         }
+    }
+
+    fn open_menu(&self, button: &Element) {
+        if let (Some(menu), Some(session)) = (self.menu, self.shown.session) {
+            menu.open(*self, session, button);
+        }
+    }
+
+    fn rate(&self, session: Session, rating: Rating) {
+        self.rating.press(session, rating);
+        let more = button_id(self.id);
+        // The button of a removed rating is gone.
+        in_next_frame(move || {
+            browser::focus_if_free(&more);
+        });
     }
 
     fn recover(&self, session: Session, recovery: Recovery) {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
+use super::menu::OpenMenu;
 use crate::{
     components::{
         explanation::Explanation,
@@ -34,6 +35,9 @@ pub(super) struct MessageState {
     pub(super) copied: RwSignal<Option<Copied>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
     pub(super) rating: AnswerRating,
+    /// The menu that all messages share.
+    pub(super) menu: Option<OpenMenu>,
+    pub(super) is_menu_open: RwSignal<bool>,
     /// `true` while the server copies the conversation up to this message.
     pub(super) is_forking: StoredValue<bool>,
 }
@@ -55,6 +59,8 @@ impl MessageState {
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
             rating: AnswerRating::new(id, shown.entry),
+            menu: use_context(),
+            is_menu_open: RwSignal::new(false),
             is_forking: StoredValue::new(false),
         }
     }
