@@ -232,7 +232,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await open(page, told);
     await page.getByTestId("told").locator("summary").click();
     await page.getByTestId("thought").click();
-    await page.getByTestId("explain").click();
+    await act(page.locator("article[data-role]").last(), "explain");
     await expect(page.getByTestId("explanation").locator("li")).toBeVisible();
   },
   "the usage dialog": async (page) => {

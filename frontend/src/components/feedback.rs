@@ -19,6 +19,7 @@ use crate::{
     goal::element_id,
     in_turn::in_next_frame,
     language::use_language,
+    message::button_id,
     session::{Place, Session},
 };
 
@@ -101,12 +102,11 @@ pub(crate) fn ReasonForm(rating: AnswerRating, session: Session) -> impl IntoVie
             browser::focus(&focused);
         }
     });
-    let button = StoredValue::new(format!("{message} [data-testid=rate-down]"));
     let close = move || {
-        let button = button.get_value();
         rating.reason.set(None);
+        let more = button_id(rating.id);
         in_next_frame(move || {
-            browser::focus(&button);
+            browser::focus(&more);
         });
     };
     let send = move |event: SubmitEvent| {

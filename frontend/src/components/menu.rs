@@ -10,10 +10,13 @@ pub(crate) fn is_open(menu: &HtmlElement) -> bool {
     menu.matches(":popover-open") == Ok(true)
 }
 
-/// Focuses the first item of a menu that was opened. Returns `true` if it is open now.
+/// Focuses the first item of a menu that was opened, unless the user has already moved to an item. Returns `true` if the
+/// menu is open now.
 pub(crate) fn toggled(event: &Event) -> bool {
     let Some(menu) = menu_of(event).filter(is_open) else { return false };
-    if let Some(first) = items(&menu).first() {
+    if let Some(first) = items(&menu).first()
+        && menu.matches(":focus-within") != Ok(true)
+    {
         let _ = first.focus();
     }
     true

@@ -126,7 +126,17 @@ impl MessageView {
     /// Returns what the message is shown with now. Tracked.
     fn live(&self) -> Live {
         let MessageState {
-            id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, rating, is_menu_open, ..
+            id,
+            shown,
+            models,
+            toggles,
+            opened_groups,
+            is_unfolded,
+            copied,
+            explanation,
+            rating,
+            is_menu_open,
+            ..
         } = self.state;
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {

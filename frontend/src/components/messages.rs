@@ -5,7 +5,13 @@ use tallybook_protocol::MessageId;
 
 use crate::{
     browser,
-    components::{each::Each, file_names::file_names, message::{MessageMenu, MessageView, OpenMenu}, own_element::OwnElement, shown::Shown},
+    components::{
+        each::Each,
+        file_names::file_names,
+        message::{MessageMenu, MessageView, OpenMenu},
+        own_element::OwnElement,
+        shown::Shown,
+    },
     language::use_language,
     reactive::memo,
     session::{Session, UnsentMessage},

@@ -77,7 +77,8 @@ impl OpenMenu {
     /// Carries out the pressed item. The menu closes first, so that a dialog gives the focus back to the menu's button.
     fn press(self, event: &MouseEvent) {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-        let is_item = target.is_some_and(|target| matches!(target.closest("[data-action]:not([aria-disabled])"), Ok(Some(_))));
+        let is_item =
+            target.is_some_and(|target| matches!(target.closest("[data-action]:not([aria-disabled])"), Ok(Some(_))));
         if let (true, Some(of), Some(place)) = (is_item, self.of.get_value(), self.place.get_untracked()) {
             let _ = place.hide_popover();
             of.press(event);
