@@ -17,9 +17,11 @@ use crate::{
     address::Address,
     browser::{ATTACHED, BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
     components::{
-        commands::HANDLED_BY_INPUT_METHOD,
         composer::OF_KEYS,
-        ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        parts::{
+            commands::HANDLED_BY_INPUT_METHOD,
+            ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        },
     },
     data::PageData,
     drafts,

@@ -1,5 +1,13 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
+pub(crate) mod connection_note;
+pub(crate) mod consent_note;
+pub(crate) mod earlier_messages;
+pub(crate) mod empty_state;
+pub(crate) mod find_bar;
+pub(crate) mod skeleton;
+pub(crate) mod thread;
+
 use leptos::{prelude::*, tachys::html::class::class};
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
@@ -7,18 +15,21 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        commands::on_command,
+        chat_pane::{
+            connection_note::connection_note,
+            consent_note::{ConsentNote, go_to_first, use_waiting_calls},
+            thread::Thread,
+        },
         composer::Composer,
-        connection_note::connection_note,
-        consent_note::{ConsentNote, go_to_first, use_waiting_calls},
-        file_viewer::FileView,
-        ids::DOCK_ID,
+        dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
         later::{Other, later},
-        nothing_here::{LoadFailed, NothingHere},
-        own_element::Attached,
-        shown::{Played, Used},
-        thread::Thread,
-        usage_sheet::ShownUsage,
+        message::shown::{Played, Used},
+        parts::{
+            commands::on_command,
+            ids::DOCK_ID,
+            nothing_here::{LoadFailed, NothingHere},
+            own_element::Attached,
+        },
     },
     conversation_list::ConversationList,
     goal::Goal,

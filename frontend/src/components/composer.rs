@@ -1,5 +1,10 @@
 //! The message field. It grows with its text, takes files, sends on Enter, and has a Stop button while a turn runs.
 
+pub(crate) mod attachments;
+pub(crate) mod file_names;
+pub(crate) mod plan_switch;
+pub(crate) mod queue;
+
 use leptos::{
     ev::{self, ClipboardEvent, DragEvent, MouseEvent, on},
     html,
@@ -14,12 +19,14 @@ use web_sys::{Element, File, FileList};
 use crate::{
     browser::{self, TypedEarly},
     components::{
-        icon::{Draw, Icon},
-        ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
+        composer::plan_switch::PlanSwitch,
         later::{Other, later},
-        own_element::Attached,
-        plan_switch::PlanSwitch,
-        typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
+        parts::{
+            icon::{Draw, Icon},
+            ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
+            own_element::Attached,
+            typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
+        },
     },
     in_turn::in_place,
     language::{Language, use_language},

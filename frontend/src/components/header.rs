@@ -1,19 +1,24 @@
 //! The header above the conversation: the button of the sidebar, the title with its menu, the model, and the tools.
 
+pub(crate) mod conversation_menu;
+pub(crate) mod model_picker;
+pub(crate) mod tools_button;
+pub(crate) mod tools_panel;
+
 use leptos::prelude::*;
 use uuid::Uuid;
 
 use crate::{
     browser,
     components::{
-        conversation_menu::ConversationMenu,
-        icon::{Draw, Icon},
-        ids::{HEADER_ID, SIDEBAR_ID},
+        dialogs::usage_sheet::UsageOf,
+        header::{conversation_menu::ConversationMenu, model_picker::ModelPicker, tools_button::ToolsButton},
         later::{Other, later},
-        model_picker::ModelPicker,
-        tools_button::ToolsButton,
-        typing::focus_composer,
-        usage_sheet::UsageOf,
+        parts::{
+            icon::{Draw, Icon},
+            ids::{HEADER_ID, SIDEBAR_ID},
+            typing::focus_composer,
+        },
     },
     conversation_list::ConversationList,
     language::use_language,

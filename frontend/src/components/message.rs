@@ -3,9 +3,22 @@
 //! `slots`, what happens when something in a message is pressed in `actions`, and what the user did with it in `state`.
 
 mod actions;
+pub(crate) mod call_text;
+pub(crate) mod consent_card;
+pub(crate) mod copy;
+pub(crate) mod edit_form;
+pub(crate) mod explanation;
+pub(crate) mod feedback;
+pub(crate) mod fork;
+pub(crate) mod list;
+pub(crate) mod long_text;
 mod menu;
+pub(crate) mod reasoning;
+pub(crate) mod reviews;
+pub(crate) mod shown;
 mod slots;
 mod state;
+pub(crate) mod tool_call_details;
 
 use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 
@@ -26,8 +39,8 @@ use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
     components::{
-        own_element::OwnElement,
-        shown::{Shown, drawn_when_near},
+        message::shown::{Shown, drawn_when_near},
+        parts::own_element::OwnElement,
     },
     goal::element_id,
     language::Language,

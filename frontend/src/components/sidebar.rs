@@ -1,5 +1,11 @@
 //! The sidebar with the list of conversations; on small screens, a drawer over the page.
 
+pub(crate) mod foot;
+pub(crate) mod row;
+pub(crate) mod search_results;
+pub(crate) mod selection_bar;
+pub(crate) mod undo_notes;
+
 use leptos::{html, prelude::*};
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
@@ -7,15 +13,16 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        commands::escapes,
-        conversation_menu::RowMenu,
-        each::Each,
-        help::HelpSheet,
-        icon::{Draw, Icon},
-        ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
+        dialogs::help::HelpSheet,
+        header::conversation_menu::RowMenu,
         later::{Other, later},
-        sidebar_foot::SidebarFoot,
-        sidebar_row::SidebarRow,
+        parts::{
+            commands::escapes,
+            each::Each,
+            icon::{Draw, Icon},
+            ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
+        },
+        sidebar::{foot::SidebarFoot, row::SidebarRow},
     },
     conversation_list::{ConversationList, Group, View, group_label},
     goal::Goal,

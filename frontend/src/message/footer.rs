@@ -11,7 +11,7 @@ use super::{
     parts::{Slot, element, icon, slot, span, time},
     view::{Copied, Live, View},
 };
-use crate::{components::icon::Icon, session::Step, transcript::Entry};
+use crate::{components::parts::icon::Icon, session::Step, transcript::Entry};
 
 /// Marks buttons that do nothing while a turn runs. The page then says why in their title; they still take the focus.
 pub(crate) const ACTION_WHEN_IDLE: &str = "data-when-idle";

@@ -7,7 +7,7 @@ use super::{
     parts::{element, icon, span},
     view::View,
 };
-use crate::{components::icon::Icon, goal::element_id, language::Language, transcript::Entry};
+use crate::{components::parts::icon::Icon, goal::element_id, language::Language, transcript::Entry};
 
 /// ID of the menu, which all answers share.
 pub(crate) const MENU_ID: &str = "message-menu";

@@ -11,7 +11,7 @@ use web_sys::{HtmlElement, HtmlInputElement};
 
 use crate::{
     browser,
-    components::ids::{CLOSE_ID, SEARCH_ID},
+    components::parts::ids::{CLOSE_ID, SEARCH_ID},
     in_turn::in_next_frame,
     preferences::Sidebar,
     reactive::effect,

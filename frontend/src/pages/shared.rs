@@ -6,7 +6,7 @@ use tallybook_nodes::bounded;
 use tallybook_protocol::SharedConversation;
 
 use crate::{
-    components::nothing_here::NothingHere,
+    components::parts::nothing_here::NothingHere,
     language::{Language, use_language},
     message::{Room, View, write_printed},
     preferences::{Preferences, switch_name},

@@ -11,12 +11,15 @@ use super::state::MessageState;
 use crate::{
     browser,
     components::{
-        copy, explanation,
-        file_viewer::{FileView, ViewedFiles},
-        fork,
-        shown::{Played, Used, read},
-        typing::{focus_composer, leave_button},
-        usage_sheet::UsageOf,
+        dialogs::{
+            file_viewer::{FileView, ViewedFiles},
+            usage_sheet::UsageOf,
+        },
+        message::{
+            copy, explanation, fork,
+            shown::{Played, Used, read},
+        },
+        parts::typing::{focus_composer, leave_button},
     },
     goal::element_id,
     in_turn::in_next_frame,

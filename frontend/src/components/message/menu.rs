@@ -8,7 +8,7 @@ use web_sys::{Element, HtmlElement};
 
 use super::state::MessageState;
 use crate::{
-    components::menu,
+    components::parts::menu,
     language::use_language,
     message::{MENU_ID, OWN_FILES, View, menu_items},
     session::{Phase, Session},

@@ -8,10 +8,12 @@ use tallybook_protocol::MessageId;
 use super::menu::OpenMenu;
 use crate::{
     components::{
-        explanation::Explanation,
-        feedback::AnswerRating,
-        file_viewer::FileView,
-        shown::{Played, Shown, Used},
+        dialogs::file_viewer::FileView,
+        message::{
+            explanation::Explanation,
+            feedback::AnswerRating,
+            shown::{Played, Shown, Used},
+        },
     },
     language::{Language, use_language},
     message::Copied,

@@ -9,7 +9,7 @@ use crate::{
     address::Address,
     api::account,
     browser,
-    components::times::when,
+    components::parts::times::when,
     in_turn::in_next_frame,
     language::Language,
     reactive::{effect, memo},

@@ -9,7 +9,7 @@ use crate::{
         account::{self, EXPORT_URL},
     },
     browser,
-    components::icon::{Draw, Icon},
+    components::parts::icon::{Draw, Icon},
     conversation_list::ConversationList,
     drafts,
     in_turn::in_next_frame,

@@ -7,7 +7,7 @@ use super::{list::List, mutation::Mutation, section::section};
 use crate::{
     api::entries as api,
     browser,
-    components::setup_outcome::test_view,
+    components::setup_dialog::outcome::test_view,
     in_turn::in_next_frame,
     language::Language,
     models::Models,

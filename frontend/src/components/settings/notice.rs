@@ -12,7 +12,7 @@ use crate::{
     address::{Address, Navigation, is_plain},
     api::account,
     browser,
-    components::{ids::MAIN_ID, times::when},
+    components::parts::{ids::MAIN_ID, times::when},
     in_turn::in_next_frame,
     language::{Language, use_language},
     reactive::{effect, memo},
