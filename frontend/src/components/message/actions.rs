@@ -1,13 +1,13 @@
 //! Actions of clicks in a message. The clicked element names its action in `data-action`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{MessageId, PlanStepId, Rating, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
-use super::state::MessageState;
+use super::{menu::MenuOwner, state::MessageState};
 use crate::{
     browser,
     components::{
@@ -23,7 +23,7 @@ use crate::{
     },
     goal::element_id,
     in_turn::in_next_frame,
-    message::{Copied, Recovery, button_id},
+    message::{Copied, OWN_FILES, Recovery, View, button_id, menu_items},
     session::{Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };
@@ -135,9 +135,16 @@ impl MessageState {
     }
 
     fn open_menu(&self, button: &Element) {
-        if let (Some(menu), Some(session)) = (self.menu, self.shown.session) {
-            menu.open(*self, session, button);
-        }
+        let (Some(menu), Some(session), Some(entry)) =
+            (self.menu, self.shown.session, self.shown.entry.get_untracked())
+        else {
+            return;
+        };
+        let view = View { id: self.id, entry: &entry, text: self.text, files: OWN_FILES, live: None };
+        let items = menu_items(view, session.phase.get_untracked() != Phase::Idle);
+        let state = *self;
+        let press = Arc::new(move |event: &MouseEvent| state.press(event));
+        menu.open(MenuOwner { id: self.id, is_open: self.is_menu_open, press }, items, button);
     }
 
     fn rate(&self, session: Session, rating: Rating) {

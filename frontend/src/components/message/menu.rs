@@ -1,24 +1,31 @@
 //! The menu that all answers share. It shows the actions of the answer whose button was pressed.
 
+use std::sync::Arc;
+
 use leptos::{ev::MouseEvent, html, prelude::*};
 use send_wrapper::SendWrapper;
-use tallybook_nodes::{Drawn, update};
+use tallybook_nodes::{Drawn, Node, update};
+use tallybook_protocol::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
-use super::state::MessageState;
-use crate::{
-    components::parts::menu,
-    language::use_language,
-    message::{MENU_ID, OWN_FILES, View, menu_items},
-    session::{Phase, Session},
-};
+use crate::{components::parts::menu, language::use_language, message::MENU_ID};
+
+/// The answer whose actions a menu shows.
+#[derive(Clone)]
+pub(super) struct MenuOwner {
+    pub(super) id: MessageId,
+    /// Set to `true` while the menu shows its actions.
+    pub(super) is_open: RwSignal<bool>,
+    /// Carries out the pressed item.
+    pub(super) press: Arc<dyn Fn(&MouseEvent) + Send + Sync>,
+}
 
 /// The menu, and the answer whose actions it shows. Provided as a context to the messages.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenMenu {
     place: NodeRef<html::Div>,
-    of: StoredValue<Option<MessageState>>,
+    of: StoredValue<Option<MenuOwner>>,
     items: StoredValue<SendWrapper<Vec<Drawn>>>,
 }
 
@@ -34,10 +41,10 @@ impl OpenMenu {
 
     /// Shows the actions of an answer whose button is being clicked. The browser opens the menu after this event; if it was
     /// open for this answer, the browser closes it.
-    pub(super) fn open(self, state: MessageState, session: Session, button: &Element) {
+    pub(super) fn open(self, owner: MenuOwner, items: Vec<Node>, button: &Element) {
         let Some(place) = self.place.get_untracked() else { return };
         if menu::is_open(&place) {
-            if self.of.with_value(|of| of.is_some_and(|of| of.id == state.id)) {
+            if self.of.with_value(|of| of.as_ref().is_some_and(|of| of.id == owner.id)) {
                 return;
             }
             let _ = place.hide_popover();
@@ -47,30 +54,29 @@ impl OpenMenu {
         if let Some(button) = button.dyn_ref::<HtmlElement>() {
             let _ = button.focus();
         }
-        let Some(entry) = state.shown.entry.get_untracked() else { return };
-        let view = View { id: state.id, entry: &entry, text: state.text, files: OWN_FILES, live: None };
-        let nodes = menu_items(view, session.phase.get_untracked() != Phase::Idle);
-        self.items.update_value(|items| {
-            let _ = update(nodes, items, &place, None);
+        self.show(items, &place);
+        owner.is_open.set(true);
+        self.of.set_value(Some(owner));
+    }
+
+    fn show(self, items: Vec<Node>, place: &Element) {
+        self.items.update_value(|shown| {
+            let _ = update(items, shown, place, None);
         });
-        self.of.set_value(Some(state));
-        state.is_menu_open.set(true);
     }
 
     /// Removes the items of a menu that was closed.
     fn close(self) {
         self.forget();
         if let Some(place) = self.place.get_untracked() {
-            self.items.update_value(|items| {
-                let _ = update(Vec::new(), items, &place, None);
-            });
+            self.show(Vec::new(), &place);
         }
     }
 
     /// Forgets the answer whose actions were shown. The message may be unmounted by now.
     fn forget(self) {
         if let Some(of) = self.of.try_update_value(Option::take).flatten() {
-            of.is_menu_open.try_set(false);
+            of.is_open.try_set(false);
         }
     }
 
@@ -81,7 +87,7 @@ impl OpenMenu {
             target.is_some_and(|target| matches!(target.closest("[data-action]:not([aria-disabled])"), Ok(Some(_))));
         if let (true, Some(of), Some(place)) = (is_item, self.of.get_value(), self.place.get_untracked()) {
             let _ = place.hide_popover();
-            of.press(event);
+            (of.press)(event);
         }
     }
 }
