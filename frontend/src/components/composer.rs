@@ -20,7 +20,7 @@ use crate::{
     browser::{self, TypedEarly},
     components::{
         composer::plan_switch::PlanSwitch,
-        later::{Other, later},
+        lazy::{LazyPart, lazy},
         parts::{
             icon::{Draw, Icon},
             ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
@@ -28,9 +28,9 @@ use crate::{
             typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
         },
     },
-    in_turn::in_place,
     language::{Language, use_language},
     models::Models,
+    mount_schedule::in_place,
     reactive::{effect, memo},
     session::{Phase, Place, Session},
 };
@@ -73,8 +73,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let makes_plans = memo(move |_| !models.is_demo());
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     let content = view! {
-        {later(move || {
-            (has_files.get() || pasted.with(Option::is_some)).then_some(Other::Attachments { session, pasted })
+        {lazy(move || {
+            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments { session, pasted })
         })}
         {message_field(session, field)}
         <div class="composer-bar">

@@ -4,7 +4,7 @@ pub(crate) mod chat_pane;
 pub(crate) mod composer;
 pub(crate) mod dialogs;
 pub(crate) mod header;
-pub(crate) mod later;
+pub(crate) mod lazy;
 pub(crate) mod message;
 pub(crate) mod palette;
 pub(crate) mod parts;

@@ -15,7 +15,7 @@ use crate::{
     components::{
         dialogs::help::HelpSheet,
         header::conversation_menu::RowMenu,
-        later::{Other, later},
+        lazy::{LazyPart, lazy},
         parts::{
             commands::escapes,
             each::Each,
@@ -26,10 +26,10 @@ use crate::{
     },
     conversation_list::{ConversationList, Group, View, group_label},
     goal::Goal,
-    in_turn::in_next_frame,
+    i18n::PRODUCT,
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
     reactive::memo,
-    text::PRODUCT,
 };
 
 /// Distance from the end in pixels within which more conversations are loaded.
@@ -125,10 +125,10 @@ pub(crate) fn Sidebar(
                     {text.show_more()}
                 </button>
             </Show>
-            {later(move || searched.get().then_some(Other::SearchResults { list, go }))}
+            {lazy(move || searched.get().then_some(LazyPart::SearchResults { list, go }))}
             {move || way_to_archive(list, text)}
             <div class="sidebar-foot">
-                {later(move || is_selecting.get().then_some(Other::SelectionBar(list)))}
+                {lazy(move || is_selecting.get().then_some(LazyPart::SelectionBar(list)))}
                 <SidebarFoot open sheet />
             </div>
             <RowMenu list shown=menu />

@@ -12,7 +12,7 @@ use web_sys::{HtmlElement, HtmlInputElement};
 use crate::{
     browser,
     components::parts::ids::{CLOSE_ID, SEARCH_ID},
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
     preferences::Sidebar,
     reactive::effect,
 };

@@ -14,7 +14,7 @@ use crate::{
     },
     language::use_language,
     models::Models,
-    offer::{Example, Offer},
+    new_chat::{Example, NewChatInfo},
     reactive::memo,
     session::Session,
     setup::{Connecting, Kind},
@@ -23,13 +23,13 @@ use crate::{
 /// A greeting, example questions, and the available tools.
 #[component]
 pub(crate) fn EmptyState(session: Session) -> impl IntoView {
-    let offer: Offer = use_context().unwrap_or_default();
+    let offer: NewChatInfo = use_context().unwrap_or_default();
     let models = expect_context::<Models>();
     let is_demo = memo(move |_| models.is_demo_default());
-    move || content(session, Offer { is_demo: is_demo.get(), ..offer.clone() })
+    move || content(session, NewChatInfo { is_demo: is_demo.get(), ..offer.clone() })
 }
 
-fn content(session: Session, offer: Offer) -> AnyView {
+fn content(session: Session, offer: NewChatInfo) -> AnyView {
     let text = use_language();
     let is_demo = offer.is_demo;
     let examples = offer.examples(text).into_iter().map(|Example { question, tools }| {
@@ -102,7 +102,7 @@ fn demo_notice() -> AnyView {
 
 /// The first tools by name, and a button that opens the list of all. Clicking a name shows the tool's description.
 #[component]
-fn ToolsAtHand(offer: Offer) -> impl IntoView {
+fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
     let text = use_language();
     let (tools, more) = offer.named();
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {

@@ -22,7 +22,7 @@ use crate::{
     browser,
     components::{
         chat_pane::{earlier_messages::EarlierMessages, empty_state::EmptyState, skeleton::Skeleton},
-        later::{self, Part, later},
+        lazy::{self, Part, lazy},
         parts::{
             commands::on_command,
             icon::{Draw, Icon},
@@ -31,9 +31,9 @@ use crate::{
             typing::focus_composer,
         },
     },
-    in_turn::{in_next_frame, in_place},
     keys::Command,
     language::use_language,
+    mount_schedule::{in_next_frame, in_place},
     reactive::{effect, memo},
     reveal::reveal,
     scroll::{THREAD_ID, is_near_end},
@@ -59,7 +59,7 @@ fn follow_new_text(session: Session, following: Following) {
         session.transcript.track();
         session.unstored.track();
         session.notice.track();
-        later::track_messages();
+        lazy::track_messages();
         if following.is_on.get_untracked() {
             // Effects run before the text is laid out; the next frame has it.
             in_next_frame(move || following.to_end());
@@ -116,7 +116,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         // The server-rendered messages stay meanwhile.
         <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
         {Attached::new("div", EARLIER_ID).with(class("earlier-place")).containing(earlier)}
-        {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
+        {lazy(move || has_messages.get().then_some(Part::Messages { session, ids }))}
         {move || first_question(session).map(|question| view! { <p class="first-question" dir="auto">{question}</p> })}
     };
     let content = view! {
@@ -175,7 +175,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
 /// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow network,
 /// this takes seconds. Tracked.
 fn first_question(session: Session) -> Option<String> {
-    if later::has_messages() {
+    if lazy::has_messages() {
         return None;
     }
     let unstored = session.unstored.with(|message| message.as_ref().map(|message| message.content.clone()));
@@ -198,7 +198,7 @@ fn measure(
 ) {
     effect(move || {
         ids.track();
-        later::track_messages();
+        lazy::track_messages();
         // Each measurement lays out all messages, so it waits for the last message, or for several.
         if session.earlier.get() != Loading::Running || ids.with_untracked(|ids| ids.len() % MEASURED_AT_ONCE == 0) {
             measure_new(area);

@@ -13,8 +13,8 @@ use crate::{
             typing::{focus_composer, sends},
         },
     },
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
     session::{Phase, Queued, Session},
 };

@@ -13,8 +13,8 @@ use crate::{
         menu,
     },
     conversation_list::ConversationList,
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::memo,
 };
 

@@ -8,7 +8,7 @@ use crate::{
     components::{
         dialogs::sheet_top::sheet_top,
         header::tools_panel::Panel,
-        later::{Other, later},
+        lazy::{LazyPart, lazy},
         parts::icon::{Draw, Icon},
     },
     language::use_language,
@@ -68,7 +68,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
             on:close=move |_| is_open.set(false)
         >
             {sheet_top("tools-title", text.tools_title().to_owned(), text.tools_close())}
-            {later(move || is_open.get().then_some(Other::Tools(panel)))}
+            {lazy(move || is_open.get().then_some(LazyPart::Tools(panel)))}
         </dialog>
     }
     .into_any()

@@ -22,8 +22,8 @@ use crate::{
         parts::typing::{focus_composer, leave_button},
     },
     goal::element_id,
-    in_turn::in_next_frame,
     message::{Copied, OWN_FILES, Recovery, View, button_id, menu_items},
+    mount_schedule::in_next_frame,
     session::{Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };

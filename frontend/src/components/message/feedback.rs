@@ -19,9 +19,9 @@ use crate::{
         },
     },
     goal::element_id,
-    in_turn::in_next_frame,
     language::use_language,
     message::button_id,
+    mount_schedule::in_next_frame,
     session::{Place, Session},
 };
 

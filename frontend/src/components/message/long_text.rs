@@ -6,8 +6,8 @@ use crate::{
     browser,
     components::parts::visible::visible,
     format,
-    in_turn::in_next_frame,
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
 };
 
 /// Minimum length of texts that are collapsed at first.

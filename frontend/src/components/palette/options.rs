@@ -13,8 +13,8 @@ use crate::{
         parts::icon::{Draw, Icon},
     },
     conversation_list::ConversationList,
-    in_turn::in_next_frame,
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
     palette::{Action, Choice, Hit, PaletteCommand, commands, hits},
     reactive::{effect, memo},
 };

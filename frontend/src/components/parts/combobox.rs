@@ -11,8 +11,8 @@ use crate::{
         listbox::{Choice, option_view, pressed},
     },
     format::lower,
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
 };
 

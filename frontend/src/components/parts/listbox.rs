@@ -16,7 +16,7 @@ use crate::{
     browser,
     components::parts::icon::{Draw, Icon},
     format::lower,
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
 };
 
 /// Maximum pause between typed letters that count as the beginning of one word, in milliseconds.

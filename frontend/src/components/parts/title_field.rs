@@ -7,7 +7,9 @@ use leptos::{
     prelude::*,
 };
 
-use crate::{components::parts::commands::escapes, in_turn::in_next_frame, language::use_language, reactive::effect};
+use crate::{
+    components::parts::commands::escapes, language::use_language, mount_schedule::in_next_frame, reactive::effect,
+};
 
 /// Maximum length of a title on the server, in characters.
 const MAX_TITLE_CHARS: &str = "200";

@@ -9,7 +9,7 @@ use leptos::{
 use crate::{
     browser,
     components::parts::{commands::is_composing, ids::COMPOSER_ID},
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
 };
 
 /// Returns `true` if a key press sends: Enter without Shift, unless it ends an input method's composition.

@@ -10,8 +10,8 @@ use crate::{
     api::account,
     browser,
     components::parts::times::when,
-    in_turn::in_next_frame,
     language::Language,
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
 };
 

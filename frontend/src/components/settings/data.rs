@@ -12,8 +12,8 @@ use crate::{
     components::parts::icon::{Draw, Icon},
     conversation_list::ConversationList,
     drafts,
-    in_turn::in_next_frame,
     language::Language,
+    mount_schedule::in_next_frame,
 };
 
 /// IDs of the buttons that open and close the confirmation, for the focus.

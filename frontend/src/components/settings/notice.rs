@@ -13,8 +13,8 @@ use crate::{
     api::account,
     browser,
     components::parts::{ids::MAIN_ID, times::when},
-    in_turn::in_next_frame,
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
 };
 

@@ -11,15 +11,15 @@ use crate::{
     browser,
     components::{
         header::conversation_menu::ROW_MENU,
-        later::{Other, later},
+        lazy::{LazyPart, lazy},
         parts::{
             icon::{Draw, Icon},
             ids::{choice_id, link_id},
         },
     },
     conversation_list::ConversationList,
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::memo,
 };
 
@@ -153,5 +153,5 @@ fn RenameField(item: ConversationSummary, list: ConversationList) -> impl IntoVi
             browser::focus_if_free(&link_id(uuid));
         });
     });
-    later(move || Some(Other::TitleField { title: title.clone(), done }))
+    lazy(move || Some(LazyPart::TitleField { title: title.clone(), done }))
 }

@@ -7,8 +7,8 @@ use crate::{
     browser,
     components::parts::ids::link_id,
     conversation_list::{ConversationList, View},
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::memo,
 };
 

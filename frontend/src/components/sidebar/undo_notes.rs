@@ -11,8 +11,8 @@ use crate::{
         ids::{CLOSE_ID, MAIN_ID, link_id},
     },
     conversation_list::{Batch, ConversationList},
-    in_turn::in_next_frame,
     language::use_language,
+    mount_schedule::in_next_frame,
     reactive::effect,
 };
 

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::{
     goal::Goal,
     highlight::{self, Mark},
-    in_turn::in_next_frame,
     language::Language,
+    mount_schedule::in_next_frame,
     phrase::{MAX_PLACES, Phrase},
     places::{self, Place},
     reactive::{effect, memo},

@@ -10,7 +10,7 @@ use crate::{
         message::call_text::{CallPart, Part, is_folded_at_first},
         parts::ids::card_id,
     },
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
     transcript::CallText,
 };

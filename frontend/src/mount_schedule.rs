@@ -12,18 +12,18 @@ use leptos::prelude::*;
 use crate::browser;
 
 #[derive(Default)]
-struct Turns {
+struct Schedule {
     /// Signals of the parts to build before the page is attached. Setting one builds its part.
     first: VecDeque<RwSignal<bool>>,
     /// Parts to build after that.
-    around: Vec<Around>,
+    deferred: Vec<DeferredPart>,
     /// Actions to run once the page is attached.
     then: Vec<Box<dyn FnOnce()>>,
 }
 
 /// A part to build after the page is attached.
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server builds all parts at once"))]
-pub(crate) struct Around {
+pub(crate) struct DeferredPart {
     /// ID of the part's element, in the server-rendered page as well.
     pub(crate) id: &'static str,
     /// Setting this signal builds the part.
@@ -32,31 +32,32 @@ pub(crate) struct Around {
 
 thread_local! {
     /// The parts that are not built yet; `None` once the page is attached, and on the server.
-    static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
+    static SCHEDULE: RefCell<Option<Schedule>> = const { RefCell::new(None) };
 }
 
 /// Starts the schedule: from now on, parts wait until they are due.
 #[cfg(feature = "browser")]
 pub(crate) fn begin() {
-    TURNS.set(Some(Turns::default()));
+    SCHEDULE.set(Some(Schedule::default()));
 }
 
-/// Returns the signal of the next part to build before the page is attached.
+/// Reschedule the signal of the next part to build before the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn next() -> Option<RwSignal<bool>> {
-    TURNS.with_borrow_mut(|turns| turns.as_mut()?.first.pop_front())
+    SCHEDULE.with_borrow_mut(|schedule| schedule.as_mut()?.first.pop_front())
 }
 
-/// Returns the parts to build after the page is attached.
+/// Reschedule the parts to build after the page is attached.
 #[cfg(feature = "browser")]
-pub(crate) fn take_around() -> Vec<Around> {
-    TURNS.with_borrow_mut(|turns| turns.as_mut().map(|turns| take(&mut turns.around)).unwrap_or_default())
+pub(crate) fn take_deferred() -> Vec<DeferredPart> {
+    SCHEDULE
+        .with_borrow_mut(|schedule| schedule.as_mut().map(|schedule| take(&mut schedule.deferred)).unwrap_or_default())
 }
 
 /// Ends the schedule, once the page is attached: from now on, parts are built at once.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
-    if let Some(Turns { first, then, .. }) = TURNS.take() {
+    if let Some(Schedule { first, then, .. }) = SCHEDULE.take() {
         for is_due in first {
             is_due.try_set(true);
         }
@@ -88,9 +89,9 @@ pub(crate) fn in_place() -> impl Future<Output = ()> {
 }
 
 fn when_in_place(act: Box<dyn FnOnce()>) {
-    let act = TURNS.with_borrow_mut(|turns| {
-        let Some(turns) = turns else { return Some(act) };
-        turns.then.push(act);
+    let act = SCHEDULE.with_borrow_mut(|schedule| {
+        let Some(schedule) = schedule else { return Some(act) };
+        schedule.then.push(act);
         None
     });
     if let Some(act) = act {
@@ -99,19 +100,19 @@ fn when_in_place(act: Box<dyn FnOnce()>) {
 }
 
 /// Adds a part to build before the page is attached.
-pub(crate) fn in_turn(part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
-    when_due(|turns, is_due| turns.first.push_back(is_due), Box::new(part))
+pub(crate) fn scheduled(part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
+    when_due(|schedule, is_due| schedule.first.push_back(is_due), Box::new(part))
 }
 
 /// Adds a part to build after the page is attached. It is an element with this ID.
-pub(crate) fn around(id: &'static str, part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
-    when_due(|turns, is_due| turns.around.push(Around { id, is_due }), Box::new(part))
+pub(crate) fn deferred(id: &'static str, part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
+    when_due(|schedule, is_due| schedule.deferred.push(DeferredPart { id, is_due }), Box::new(part))
 }
 
-fn when_due(queue: impl FnOnce(&mut Turns, RwSignal<bool>), part: Box<dyn Fn() -> AnyView + Send>) -> AnyView {
-    let is_due = TURNS.with_borrow_mut(|turns| {
+fn when_due(queue: impl FnOnce(&mut Schedule, RwSignal<bool>), part: Box<dyn Fn() -> AnyView + Send>) -> AnyView {
+    let is_due = SCHEDULE.with_borrow_mut(|schedule| {
         let is_due = RwSignal::new(false);
-        queue(turns.as_mut()?, is_due);
+        queue(schedule.as_mut()?, is_due);
         Some(is_due)
     });
     match is_due {

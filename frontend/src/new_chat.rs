@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{ModelInfo, ToolInfo};
 
-use crate::{format::beginning, language::Language, text::Greeting};
+use crate::{format::beginning, i18n::Greeting, language::Language};
 
 /// Maximum number of tools that are sent with the page. The example questions are about them.
 const MAX_TOOLS: usize = 12;
@@ -16,7 +16,7 @@ const MAX_EXAMPLES: usize = 3;
 
 /// The tools and the model that a new chat can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Offer {
+pub(crate) struct NewChatInfo {
     /// The tools, in the server's order.
     pub(crate) tools: Vec<ToolSummary>,
     /// Number of tools that are not in `tools`.
@@ -51,7 +51,7 @@ pub(crate) struct Example {
     pub(crate) tools: Vec<String>,
 }
 
-impl Offer {
+impl NewChatInfo {
     /// Creates the offer of these tools and this model.
     pub(crate) fn new(tools: Vec<ToolInfo>, model: &ModelInfo) -> Self {
         let more = tools.len().saturating_sub(MAX_TOOLS);
@@ -127,10 +127,10 @@ mod tests {
     use serde_json::json;
     use tallybook_protocol::{ModelInfo, ToolInfo};
 
-    use super::{Greeting, MAX_NAMED, MAX_TOOLS, Offer};
+    use super::{Greeting, MAX_NAMED, MAX_TOOLS, NewChatInfo};
     use crate::language::Language;
 
-    fn offer(provider: &str, names: &[&str]) -> Offer {
+    fn offer(provider: &str, names: &[&str]) -> NewChatInfo {
         let tools = names.iter().map(|&name| ToolInfo {
             name: name.to_owned(),
             description: "Adds 0.1 and 0.2. Use it for sums.".to_owned(),
@@ -141,10 +141,10 @@ mod tests {
             enabled: true,
             changed: None,
         });
-        Offer::new(tools.collect(), &ModelInfo { provider: provider.to_owned(), model: "m".to_owned() })
+        NewChatInfo::new(tools.collect(), &ModelInfo { provider: provider.to_owned(), model: "m".to_owned() })
     }
 
-    fn shown(offer: &Offer, language: Language) -> Vec<String> {
+    fn shown(offer: &NewChatInfo, language: Language) -> Vec<String> {
         offer.examples(language).into_iter().map(|example| example.tools.join("+")).collect()
     }
 

@@ -46,7 +46,7 @@ use crate::{
     },
     conversation_list::ConversationList,
     goal::Goal,
-    in_turn::in_place,
+    mount_schedule::in_place,
     palette::Action,
     reactive::effect,
     reading,
@@ -58,11 +58,11 @@ use crate::{
 /// A part, with its data.
 pub(crate) enum Part {
     Messages { session: Session, ids: Memo<Vec<MessageId>> },
-    Other(Other),
+    Lazy(LazyPart),
 }
 
 /// A part that few visits use.
-pub(crate) enum Other {
+pub(crate) enum LazyPart {
     AccountNotice(Navigation),
     Attachments { session: Session, pasted: RwSignal<Option<String>> },
     FileViewer { viewed: ViewedFiles, shown: FileView },
@@ -83,9 +83,9 @@ pub(crate) enum Other {
     Usage { of: UsageOf, shown: ShownUsage },
 }
 
-impl From<Other> for Part {
-    fn from(part: Other) -> Self {
-        Self::Other(part)
+impl From<LazyPart> for Part {
+    fn from(part: LazyPart) -> Self {
+        Self::Lazy(part)
     }
 }
 
@@ -97,39 +97,39 @@ fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView,
 
 #[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
-fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
+fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
-        Other::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
-        Other::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
-        Other::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
-        Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
-        Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
-        Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
-        Other::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
-        Other::Playback { conversation, message, played } => {
+        LazyPart::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
+        LazyPart::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
+        LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
+        LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),
+        LazyPart::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
+        LazyPart::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
+        LazyPart::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()
         }
-        Other::Queue(session) => view! { <Queue session /> }.into_any(),
-        Other::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
-        Other::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
-        Other::Settings { sheet, list } => view! { <SettingsPage sheet list /> }.into_any(),
-        Other::SetupDialog { opened, connecting } => view! { <SetupDialog opened connecting /> }.into_any(),
-        Other::Share { conversation, sharing } => view! { <ShareSheet conversation sharing /> }.into_any(),
-        Other::Tools(panel) => tools_panel::content(panel),
-        Other::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
-        Other::UndoNotes(list) => view! { <UndoNotes list /> }.into_any(),
-        Other::Usage { of, shown } => view! { <UsageSheet of shown /> }.into_any(),
+        LazyPart::Queue(session) => view! { <Queue session /> }.into_any(),
+        LazyPart::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
+        LazyPart::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
+        LazyPart::Settings { sheet, list } => view! { <SettingsPage sheet list /> }.into_any(),
+        LazyPart::SetupDialog { opened, connecting } => view! { <SetupDialog opened connecting /> }.into_any(),
+        LazyPart::Share { conversation, sharing } => view! { <ShareSheet conversation sharing /> }.into_any(),
+        LazyPart::Tools(panel) => tools_panel::content(panel),
+        LazyPart::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
+        LazyPart::UndoNotes(list) => view! { <UndoNotes list /> }.into_any(),
+        LazyPart::Usage { of, shown } => view! { <UsageSheet of shown /> }.into_any(),
     })
 }
 
 /// The chunks, and whether they are loaded.
 #[derive(Clone, Copy)]
-pub(crate) struct Later {
+pub(crate) struct LazyChunks {
     messages: File,
     others: File,
 }
 
-impl Later {
+impl LazyChunks {
     /// Creates the state for a page that starts with `content`.
     pub(crate) fn new(content: &Content) -> Self {
         Self {
@@ -169,21 +169,21 @@ impl Later {
     fn file_of(self, part: &Part) -> File {
         match part {
             Part::Messages { .. } => self.messages,
-            Part::Other(_) => self.others,
+            Part::Lazy(_) => self.others,
         }
     }
 }
 
 /// Tracks whether messages can be rendered. Until then, nothing can be scrolled.
 pub(crate) fn track_messages() {
-    if let Some(Later { messages, .. }) = use_context() {
+    if let Some(LazyChunks { messages, .. }) = use_context() {
         messages.is_here.track();
     }
 }
 
 /// Returns `true` if messages can be rendered. Tracked.
 pub(crate) fn has_messages() -> bool {
-    use_context().is_none_or(|Later { messages, .. }| messages.is_here.get())
+    use_context().is_none_or(|LazyChunks { messages, .. }| messages.is_here.get())
 }
 
 /// Loads a chunk with its style, and returns `true` if both succeeded.
@@ -245,17 +245,17 @@ impl File {
 }
 
 /// Renders a part as long as it has data.
-pub(crate) fn later<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
+pub(crate) fn lazy<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
     draw_when_here(Box::new(move || part().map(Into::into)))
 }
 
 fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
-    let later = use_context::<Later>();
+    let chunks = use_context::<LazyChunks>();
     let content = move || {
         let part = part()?;
         // The server has all code.
         if browser::IS_HERE {
-            let file = later?.file_of(&part);
+            let file = chunks?.file_of(&part);
             if !file.is_here.get() {
                 file.is_wanted.set_value(true);
                 file.fetch();
@@ -264,7 +264,7 @@ fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
         }
         match part {
             Part::Messages { session, ids } => draw_messages(session, ids).now_or_never()?.ok(),
-            Part::Other(part) => draw_other(part).now_or_never()?.ok(),
+            Part::Lazy(part) => draw_lazy(part).now_or_never()?.ok(),
         }
     };
     content.into_any()
