@@ -273,7 +273,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// data is missing, the server-rendered page stays, and can still be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn mount() {
-    use crate::{components::lazy, in_turn};
+    use crate::{components::lazy, mount_schedule};
 
     let Some(address) = Address::shown() else { return };
     if !lazy::load_first(address).await {
