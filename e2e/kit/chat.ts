@@ -68,6 +68,19 @@ export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
+/** Opens the menu of an answer, and returns it. */
+export async function openMenu(answer: Locator): Promise<Locator> {
+  await answer.getByTestId("more").click();
+  const menu = answer.page().getByTestId("message-menu");
+  await expect(menu).toBeVisible();
+  return menu;
+}
+
+/** Chooses an action from the menu of an answer. */
+export async function act(answer: Locator, action: string): Promise<void> {
+  await (await openMenu(answer)).getByTestId(action).click();
+}
+
 /** Opens all closed groups of tool calls of an answer. */
 export async function openGroups(answer: Locator): Promise<void> {
   for (const group of await answer.getByTestId("tool-group").all()) {

@@ -99,7 +99,10 @@ export interface Answer {
   error?: string;
   error_code?: string;
   stop_reason?: string;
-  usage?: { input_tokens: number; output_tokens: number; cached_tokens: number };
+  usage?: { input_tokens: number; output_tokens: number; cached_tokens: number; cost_nanos?: number };
+  provider?: string;
+  model?: string;
+  feedback?: { rating: "up" | "down"; reason?: string };
   /** Number of this version, counted from 1, and the number of versions. If absent, the answer has only one version. */
   version?: [number, number];
 }

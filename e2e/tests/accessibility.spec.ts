@@ -2,7 +2,7 @@
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
-import { alive } from "../kit/chat.ts";
+import { act, alive, openMenu } from "../kit/chat.ts";
 import { playTurnByClock } from "../kit/live.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { call, conversation, cut, open, planned } from "../kit/seed.ts";
@@ -14,6 +14,13 @@ const LOCAL_USER = 1;
 
 // No test shares a page with another one, so all workers can run tests of this file at the same time.
 test.describe.configure({ mode: "parallel" });
+
+/** Shows the usage of the last answer: by the line below it, which on a phone has no room for that, or by its menu. */
+async function showUsage(page: Page): Promise<void> {
+  const usage = page.getByTestId("usage");
+  if (await usage.isVisible()) await usage.click();
+  else await act(page.locator("article[data-role]").last(), "usage");
+}
 
 const CALLS = [
   call("add", { a: 1, b: 2 }),
@@ -225,14 +232,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await open(page, told);
     await page.getByTestId("told").locator("summary").click();
     await page.getByTestId("thought").click();
-    await page.getByTestId("explain").click();
+    await act(page.locator("article[data-role]").last(), "explain");
     await expect(page.getByTestId("explanation").locator("li")).toBeVisible();
   },
   "the usage dialog": async (page) => {
     const items = [{ purpose: "answer", calls: 2, ...USAGE }, { purpose: "title", calls: 1, ...USAGE }];
     await page.route("**/usage", (route) => route.fulfill({ json: { items } }));
     await open(page, PLAIN);
-    await page.getByTestId("usage").click();
+    await showUsage(page);
     await expect(page.getByTestId("usage-row")).toHaveCount(3);
   },
   "the shared links of a conversation": async (page) => {
@@ -244,6 +251,10 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("menu-share").click();
     await expect(page.getByTestId("share")).toBeVisible();
   },
+  "the menu of an answer": async (page) => {
+    await open(page, PLAIN);
+    await openMenu(page.locator("article[data-role]").last());
+  },
   "an answer in playback": async (page) => {
     await page.route("**/playback*", (route) => {
       const event = (event: string, data: object) => ({ event, data, at: "2026-11-01T12:00:00Z" });
@@ -252,7 +263,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
       return route.fulfill({ json: { items, next: null } });
     });
     await open(page, PLAIN);
-    await page.getByTestId("play-again").click();
+    await act(page.locator("article[data-role]").last(), "play-again");
     await expect(page.getByTestId("playback").locator(".prose")).toHaveText("It is 3.");
   },
   "a busy provider": async (page) => {

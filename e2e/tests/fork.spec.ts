@@ -1,7 +1,7 @@
 // Tests continuing in a new chat: from an answer, and from a shared conversation.
 
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage, alive, openGroups, toolCalls } from "../kit/chat.ts";
+import { ChatPage, act, alive, openGroups, openMenu, toolCalls } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -18,7 +18,7 @@ test("an answer continues in a new chat, which has its calls and leaves the orig
   await chat.ask("Anything else?");
   const original = page.url();
 
-  await answer.getByRole("button", { name: "Continue in a new chat" }).click();
+  await (await openMenu(answer)).getByRole("menuitem", { name: "Continue in a new chat" }).click();
   await expect(page).not.toHaveURL(original);
   await expect(chat.messages).toHaveCount(2);
   await expect(page.getByTestId("composer")).toBeFocused();
@@ -48,10 +48,9 @@ test("the reader stays where they are if the new chat is late, and a failure is 
   await page.goto("/");
   const answer = await chat.ask("What is 1 + 2?");
   const original = page.url();
-  const fork = answer.getByRole("button", { name: "Continue in a new chat" });
   const problem = { type: "/problems/too-large-to-copy", title: "Too large to copy", status: 422, detail: "There are too many messages here." };
   await page.route("**/fork", (route) => route.fulfill({ status: 422, contentType: "application/problem+json", json: { ...problem, request_id: "x" } }));
-  await fork.click();
+  await act(answer, "fork");
   await expect(page.getByTestId("notice")).toHaveText("There are too many messages here.");
   expect(page.url()).toBe(original);
   await page.unroute("**/fork");
@@ -61,7 +60,7 @@ test("the reader stays where they are if the new chat is late, and a failure is 
     await held.opened;
     await route.continue();
   });
-  await fork.click();
+  await act(answer, "fork");
   await page.getByTestId("new-chat").click();
   await expect(chat.messages).toHaveCount(0);
   const forked = page.waitForResponse("**/fork");

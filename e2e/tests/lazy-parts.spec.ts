@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
 
-const STYLE = /later\.css/;
+const STYLE = /lazy\.css/;
 const PARTS = /split_\w+\.wasm|later\.css/;
 const MESSAGES = /split_messages\.wasm/;
 const OTHERS = /split_others\.wasm/;

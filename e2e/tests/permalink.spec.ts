@@ -1,6 +1,6 @@
 // Tests permanent links to messages: copying them, opening them wherever the message is, and the notice if the message is gone.
 
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, act, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
@@ -20,7 +20,7 @@ test("a copied link opens its message, also far up, and Back returns", async ({ 
   await alive(page);
 
   await test.step("the link is copied", async () => {
-    await page.getByTestId("copy-link").last().click();
+    await act(page.locator("article[data-role]").last(), "copy-link");
     // A click in a message that is not interactive yet takes effect when it is.
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await expect.poll(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);

@@ -1,7 +1,7 @@
 // Tests playback of an answer: it grows as it did, and the user can pause it, step through it and seek, by mouse and by keyboard.
 
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
+import { ChatPage, act, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
@@ -22,12 +22,12 @@ test("the user can pause playback and change its speed", async ({ page, request,
   await page.route(/\/playback\?/, (route) => route.fulfill({ json: { items: [] } }));
   await page.clock.install();
   await page.goto(`/c/${uuid}`);
-  await expect(page.getByTestId("play-again")).toBeVisible();
+  await expect(page.getByTestId("more")).toBeVisible();
   // The message becomes interactive only while the clock runs.
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await page.clock.pauseAt(Date.now() + 60_000);
-  await page.getByTestId("play-again").click();
+  await act(page.locator("article[data-role]").last(), "play-again");
   const sheet = page.getByTestId("playback");
   const [toggle, place] = [sheet.getByTestId("playback-toggle"), sheet.getByTestId("playback-place")];
   const ms = async () => Number(await place.inputValue());
@@ -68,7 +68,7 @@ test("an answer can be played back step by step", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("What is 1 + 20.5?");
-  await page.getByTestId("play-again").click();
+  await act(page.locator("article[data-role]").last(), "play-again");
   const sheet = page.getByTestId("playback");
   const toggle = sheet.getByTestId("playback-toggle");
   const answer = sheet.locator(".message");

@@ -1,7 +1,7 @@
 // Tests sharing a conversation with a link: created on the page, opened without an account and without scripts, and revoked.
 
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, act } from "../kit/chat.ts";
 import { ALL, watch } from "../kit/hostile.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -62,7 +62,7 @@ test("hidden characters are codes in a shared conversation, in playback and in t
   await page.goto("/");
   await chat.ask("Add");
   const shown = /1⟨U\+200B⟩/;
-  await page.getByTestId("play-again").click();
+  await act(chat.answers.last(), "play-again");
   const sheet = page.getByTestId("playback");
   await sheet.getByTestId("playback-toggle").click();
   await sheet.getByTestId("playback-place").press("End");

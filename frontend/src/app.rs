@@ -17,20 +17,21 @@ use crate::{
     address::Address,
     browser::{ATTACHED, BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
     components::{
-        commands::HANDLED_BY_INPUT_METHOD,
         composer::OF_KEYS,
-        ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        parts::{
+            commands::HANDLED_BY_INPUT_METHOD,
+            ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+        },
     },
     data::PageData,
-    drafts,
+    drafts, i18n,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::{BAR_MEDIA, Preferences, switch_name},
     scroll::THREAD_ID,
     session::draft_name,
     start::{Content, START_ID, Start},
-    style::{later_style, style},
-    text,
+    style::{lazy_style, style},
 };
 
 /// ID of the element that the page is mounted in.
@@ -116,7 +117,7 @@ fn before_paint(address: Address, user: i64) -> String {
 /// `window.typeset` highlights code and typesets formulas in an element that is complete. Its module is loaded when
 /// the first of them appears; without it they stay readable.
 ///
-/// `window.loadStyle` loads the style of the lazy parts (`components::later`), unless the document already includes
+/// `window.loadStyle` loads the style of the lazy parts (`components::lazy`), unless the document already includes
 /// it.
 ///
 /// Last, the script registers the service worker, which shows a page of its own if the server cannot be reached.
@@ -139,9 +140,9 @@ fn loading_script(folder: &str) -> String {
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
-         let styled = has(document.querySelector('link[href$=\"/later.css\"]')) ? Promise.resolve() : undefined;\
+         let styled = has(document.querySelector('link[href$=\"/lazy.css\"]')) ? Promise.resolve() : undefined;\
          window.loadStyle = () => styled ??= new Promise((done, failed) => {{\
-         const link = Object.assign(document.createElement('link'), {{ rel: 'stylesheet', href: '{folder}/later.css', onload: done,\
+         const link = Object.assign(document.createElement('link'), {{ rel: 'stylesheet', href: '{folder}/lazy.css', onload: done,\
          onerror: () => {{ link.remove(); styled = undefined; failed(); }} }}); document.head.append(link); }});\
          const painted = document.hidden || new Promise(done => requestAnimationFrame(() => setTimeout(done)));\
          const begin = () => Promise.all([load('tallybook'), painted]).then(([page]) => {{\
@@ -207,7 +208,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     />
                 }
             };
-            let later_style = first_files.map(|_| later_style(folder));
+            let lazy_style = first_files.map(|_| lazy_style(folder));
             let alive = text.is_some().then(|| {
                 view! {
                     // Painted only once the document is complete, so that nothing moves while the rest arrives. The
@@ -225,10 +226,10 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
                 view! { {script(STYLE_FIRST.to_owned())} {script(before_paint(address, user))} {broken(language)} {start} }
             });
-            (view! { <ChatPage start /> }.into_any(), title, (later_style, alive), data)
+            (view! { <ChatPage start /> }.into_any(), title, (lazy_style, alive), data)
         } else {
             data.set_status(404);
-            let title = text::page_title(Some(language.not_found_title()));
+            let title = i18n::page_title(Some(language.not_found_title()));
             (view! { <NotFoundPage /> }.into_any(), title, (None, None), None)
         };
         view! {
@@ -272,10 +273,10 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// data is missing, the server-rendered page stays, and can still be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn mount() {
-    use crate::{components::later, in_turn};
+    use crate::{components::lazy, mount_schedule};
 
     let Some(address) = Address::shown() else { return };
-    if !later::load_first(address).await {
+    if !lazy::load_first(address).await {
         return;
     }
     let Some(start) = Start::from_document() else { return };
@@ -287,24 +288,24 @@ pub(crate) async fn mount() {
         provide_context(preferences.language);
         view! { <ChatPage start /> }
     };
-    in_turn::begin();
+    mount_schedule::begin();
     leptos::mount::mount_to(root.clone(), page).forget();
     loop {
         browser::next_task().await;
         browser::released().await;
-        let Some(is_due) = in_turn::next() else { break };
+        let Some(is_due) = mount_schedule::next() else { break };
         is_due.try_set(true);
         tick().await;
         browser::replace_children(&root);
     }
-    let around = in_turn::take_around();
-    let kept: Vec<_> = around.iter().map(|part| part.id).collect();
+    let deferred = mount_schedule::take_deferred();
+    let kept: Vec<_> = deferred.iter().map(|part| part.id).collect();
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
     browser::finish(&kept);
     mark_alive();
-    in_turn::end();
-    for in_turn::Around { id, is_due } in around {
+    mount_schedule::end();
+    for mount_schedule::DeferredPart { id, is_due } in deferred {
         browser::next_task().await;
         browser::released().await;
         let drawn = browser::DrawnPart::find(id);

@@ -257,12 +257,12 @@ pub(crate) fn at_first_key(act: impl Fn() + 'static) {
 extern "C" {
     /// Defined in the document's script (`app`).
     #[wasm_bindgen(js_namespace = window, js_name = loadStyle, catch)]
-    async fn load_later_style() -> Result<JsValue, JsValue>;
+    async fn load_lazy_style() -> Result<JsValue, JsValue>;
 }
 
 /// Loads the style of the lazy parts, unless it is already loaded. Returns `false` if that fails.
 pub(crate) async fn load_style() -> bool {
-    load_later_style().await.is_ok()
+    load_lazy_style().await.is_ok()
 }
 
 /// Shows the notice that part of the page could not be loaded, or hides it again.

@@ -15,7 +15,7 @@ use tab::{Connection, Message, Outcome, Tab};
 use crate::{
     api,
     browser::{self, NoLock, TabChannel, TabLock},
-    in_turn::in_place,
+    mount_schedule::in_place,
     reactive::effect,
 };
 

@@ -1,5 +1,5 @@
 //! Parses the server's data of conversations and tools. The code is large, and a new chat does not need it. It is
-//! in the WASM chunk that renders messages, and is loaded with that (`components::later`), or when it is first
+//! in the WASM chunk that renders messages, and is loaded with that (`components::lazy`), or when it is first
 //! called.
 //!
 //! The functions return `None` for data that cannot be parsed. The error means that the chunk could not be loaded.

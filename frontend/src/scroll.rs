@@ -5,7 +5,7 @@ use tallybook_protocol::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
-use crate::{goal::Reading, in_turn::in_next_frame};
+use crate::{goal::Reading, mount_schedule::in_next_frame};
 
 /// ID of the message area.
 pub(crate) const THREAD_ID: &str = "thread";

@@ -9,11 +9,11 @@ use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, Rig
 use crate::{
     address::Address,
     data::{NEWEST, PageData, PageError, Permitted},
+    i18n::page_title,
     language::Language,
     models::default_info,
-    offer::Offer,
+    new_chat::NewChatInfo,
     preferences::NewChatModels,
-    text::page_title,
 };
 
 /// ID of the element that holds a [`Start`] for the browser.
@@ -34,7 +34,7 @@ pub(crate) struct Start {
     /// The models that the user chose for new chats.
     pub(crate) new_chat_models: NewChatModels,
     /// The tools and example questions of a new chat.
-    pub(crate) offer: Offer,
+    pub(crate) offer: NewChatInfo,
     /// The name that the user signed in with; `None` if the server needs no sign-in.
     pub(crate) person: Option<String>,
     /// `true` if the user is an admin, who may connect models.
@@ -116,7 +116,7 @@ impl Start {
             Ok(_) => data.permitted().await.unwrap_or_default(),
             Err(_) => Permitted::default(),
         };
-        let offer = Offer::new(&tools, default_info(&models).provider == "demo");
+        let offer = NewChatInfo::new(&tools, default_info(&models).provider == "demo");
         Self {
             address,
             folder: folder.to_owned(),
@@ -171,7 +171,7 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Content, ModelList, NewChatModels, Offer, PageError, Rights, Start};
+    use super::{Address, Content, ModelList, NewChatInfo, NewChatModels, PageError, Rights, Start};
 
     #[test]
     fn text_in_the_document_cannot_end_the_script_and_is_unchanged() {
@@ -183,7 +183,7 @@ mod tests {
             content: Content::Failed(told.to_owned()),
             models: ModelList::default(),
             new_chat_models: NewChatModels::default(),
-            offer: Offer::default(),
+            offer: NewChatInfo::default(),
             person: None,
             is_admin: false,
             rights: Rights::default(),

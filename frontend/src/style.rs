@@ -1,5 +1,5 @@
 //! Links to the page's style sheets. There are two, because a first visit does not need the second
-//! (`components::later`).
+//! (`components::lazy`).
 
 use leptos::prelude::*;
 
@@ -13,6 +13,6 @@ pub(crate) fn style(folder: &str) -> impl IntoView + use<> {
 }
 
 /// Renders the link to the style of everything else.
-pub(crate) fn later_style(folder: &str) -> impl IntoView + use<> {
-    view! { <link rel="stylesheet" href=format!("{folder}/later.css") /> }
+pub(crate) fn lazy_style(folder: &str) -> impl IntoView + use<> {
+    view! { <link rel="stylesheet" href=format!("{folder}/lazy.css") /> }
 }

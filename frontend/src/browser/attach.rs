@@ -83,8 +83,9 @@ pub(crate) fn insert(element: &Element, parent: &Element, marker: Option<&Node>)
         next = node.next_sibling();
         new.push(node);
     }
-    let of_server = format!("[{DRAWN}], [{ATTACHED}], .message");
-    let is_new = |node: &Node| node.dyn_ref::<Element>().is_none_or(|element| element.matches(&of_server) != Ok(true));
+    // A popover would close if it were moved, and its place does not matter.
+    let stays = format!("[{DRAWN}], [{ATTACHED}], .message, [popover]");
+    let is_new = |node: &Node| node.dyn_ref::<Element>().is_none_or(|element| element.matches(&stays) != Ok(true));
     for node in new.into_iter().filter(is_new) {
         let _ = parent.insert_before(&node, Some(element));
     }

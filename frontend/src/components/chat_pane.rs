@@ -1,5 +1,13 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
+pub(crate) mod connection_note;
+pub(crate) mod consent_note;
+pub(crate) mod earlier_messages;
+pub(crate) mod empty_state;
+pub(crate) mod find_bar;
+pub(crate) mod skeleton;
+pub(crate) mod thread;
+
 use leptos::{prelude::*, tachys::html::class::class};
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
@@ -7,28 +15,31 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        commands::on_command,
+        chat_pane::{
+            connection_note::connection_note,
+            consent_note::{ConsentNote, go_to_first, use_waiting_calls},
+            thread::Thread,
+        },
         composer::Composer,
-        connection_note::connection_note,
-        consent_note::{ConsentNote, go_to_first, use_waiting_calls},
-        file_viewer::FileView,
-        ids::DOCK_ID,
-        later::{Other, later},
-        nothing_here::{LoadFailed, NothingHere},
-        own_element::Attached,
-        shown::{Played, Used},
-        thread::Thread,
-        usage_sheet::ShownUsage,
+        dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
+        lazy::{LazyPart, lazy},
+        message::shown::{Played, Used},
+        parts::{
+            commands::on_command,
+            ids::DOCK_ID,
+            nothing_here::{LoadFailed, NothingHere},
+            own_element::Attached,
+        },
     },
     conversation_list::ConversationList,
     goal::Goal,
-    in_turn::in_turn,
+    i18n::page_title,
     keys::Command,
     language::use_language,
+    mount_schedule::scheduled,
     notification,
     reactive::{effect, memo},
     session::{Answer, AnswerEnd, Phase, Place, Session},
-    text::page_title,
     transcript::Transcript,
 };
 
@@ -115,7 +126,7 @@ pub(crate) fn ChatPane(
             {connection_note(session)}
             {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
-            {later(move || has_queue.get().then_some(Other::Queue(session)))}
+            {lazy(move || has_queue.get().then_some(LazyPart::Queue(session)))}
             <Composer session />
             {move || usage.get().map(|usage| view! {
                 <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
@@ -128,20 +139,20 @@ pub(crate) fn ChatPane(
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
-            {later(move || {
-                is_played.get().map(|(conversation, message)| Other::Playback { conversation, message, played })
+            {lazy(move || {
+                is_played.get().map(|(conversation, message)| LazyPart::Playback { conversation, message, played })
             })}
-            {later(move || file_view.0.get().map(|viewed| Other::FileViewer { viewed, shown: file_view }))}
-            {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
-            {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
-            {in_turn(move || view! { <Thread session /> }.into_any())}
+            {lazy(move || file_view.0.get().map(|viewed| LazyPart::FileViewer { viewed, shown: file_view }))}
+            {lazy(move || used.get().map(|of| LazyPart::Usage { of, shown: used }))}
+            {lazy(move || found_in.get().map(|conversation| LazyPart::FindBar { conversation, session, open: finding }))}
+            {scheduled(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
                 {move || match told.get() {
                     Announcement::Ended(Some(end)) => Some(text.answer_end(end)),
                     Announcement::Ended(None) | Announcement::Busy { .. } | Announcement::Nothing => None,
                 }}
             </p>
-            {in_turn(dock)}
+            {scheduled(dock)}
         }
     };
     move || match trouble.get() {

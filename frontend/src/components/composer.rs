@@ -1,5 +1,10 @@
 //! The message field. It grows with its text, takes files, sends on Enter, and has a Stop button while a turn runs.
 
+pub(crate) mod attachments;
+pub(crate) mod file_names;
+pub(crate) mod plan_switch;
+pub(crate) mod queue;
+
 use leptos::{
     ev::{self, ClipboardEvent, DragEvent, MouseEvent, on},
     html,
@@ -14,16 +19,18 @@ use web_sys::{Element, File, FileList};
 use crate::{
     browser::{self, TypedEarly},
     components::{
-        icon::{Draw, Icon},
-        ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
-        later::{Other, later},
-        own_element::Attached,
-        plan_switch::PlanSwitch,
-        typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
+        composer::plan_switch::PlanSwitch,
+        lazy::{LazyPart, lazy},
+        parts::{
+            icon::{Draw, Icon},
+            ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
+            own_element::Attached,
+            typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
+        },
     },
-    in_turn::in_place,
     language::{Language, use_language},
     models::Models,
+    mount_schedule::in_place,
     reactive::{effect, memo},
     session::{Phase, Place, Session},
 };
@@ -66,8 +73,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let makes_plans = memo(move |_| !models.is_demo());
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     let content = view! {
-        {later(move || {
-            (has_files.get() || pasted.with(Option::is_some)).then_some(Other::Attachments { session, pasted })
+        {lazy(move || {
+            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments { session, pasted })
         })}
         {message_field(session, field)}
         <div class="composer-bar">

@@ -1,27 +1,32 @@
 //! The header above the conversation: the button of the sidebar, the title with its menu, the model, and the tools.
 
+pub(crate) mod conversation_menu;
+pub(crate) mod model_picker;
+pub(crate) mod tools_button;
+pub(crate) mod tools_panel;
+
 use leptos::prelude::*;
 use uuid::Uuid;
 
 use crate::{
     browser,
     components::{
-        conversation_menu::ConversationMenu,
-        icon::{Draw, Icon},
-        ids::{HEADER_ID, SIDEBAR_ID},
-        later::{Other, later},
-        model_picker::ModelPicker,
-        tools_button::ToolsButton,
-        typing::focus_composer,
-        usage_sheet::UsageOf,
+        dialogs::usage_sheet::UsageOf,
+        header::{conversation_menu::ConversationMenu, model_picker::ModelPicker, tools_button::ToolsButton},
+        lazy::{LazyPart, lazy},
+        parts::{
+            icon::{Draw, Icon},
+            ids::{HEADER_ID, SIDEBAR_ID},
+            typing::focus_composer,
+        },
     },
     conversation_list::ConversationList,
+    i18n::PRODUCT,
     language::use_language,
     models::Models,
     preferences::{Preferences, SIDEBAR_COOKIE, Sidebar},
     reactive::{effect, memo},
     session::Session,
-    text::PRODUCT,
     tools::Tools,
 };
 
@@ -71,7 +76,7 @@ pub(crate) fn Header(
                 }
                 focus_composer();
             });
-            let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
+            let field = lazy(move || Some(LazyPart::TitleField { title: title.clone(), done }));
             view! { <div class="header-rename">{field}</div> }.into_any()
         }
         Name::Title(uuid) => {
@@ -102,8 +107,8 @@ pub(crate) fn Header(
                 untrack(|| view! { <ModelPicker models current session /> }.into_any())
             })}
             {move || is_chat.get().then(|| view! { <ToolsButton tools current /> }.into_any())}
-            {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
-            {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
+            {lazy(move || sharing.get().map(|conversation| LazyPart::Share { conversation, sharing }))}
+            {lazy(move || used.get().map(|of| LazyPart::Usage { of, shown: used }))}
         </header>
     }
     .into_any()

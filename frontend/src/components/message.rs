@@ -3,8 +3,22 @@
 //! `slots`, what happens when something in a message is pressed in `actions`, and what the user did with it in `state`.
 
 mod actions;
+pub(crate) mod call_text;
+pub(crate) mod consent_card;
+pub(crate) mod copy;
+pub(crate) mod edit_form;
+pub(crate) mod explanation;
+pub(crate) mod feedback;
+pub(crate) mod fork;
+pub(crate) mod list;
+pub(crate) mod long_text;
+mod menu;
+pub(crate) mod reasoning;
+pub(crate) mod reviews;
+pub(crate) mod shown;
 mod slots;
 mod state;
+pub(crate) mod tool_call_details;
 
 use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 
@@ -20,12 +34,13 @@ use tallybook_protocol::{ContextTruncation, MessageId, Role};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, MouseEvent};
 
+pub(crate) use self::menu::{MessageMenu, OpenMenu};
 use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
     components::{
-        own_element::OwnElement,
-        shown::{Shown, drawn_when_near},
+        message::shown::{Shown, drawn_when_near},
+        parts::own_element::OwnElement,
     },
     goal::element_id,
     language::Language,
@@ -124,7 +139,17 @@ impl MessageView {
     /// Returns what the message is shown with now. Tracked.
     fn live(&self) -> Live {
         let MessageState {
-            id, shown, models, toggles, opened_groups, is_unfolded, copied, explanation, rating, ..
+            id,
+            shown,
+            models,
+            toggles,
+            opened_groups,
+            is_unfolded,
+            copied,
+            explanation,
+            rating,
+            is_menu_open,
+            ..
         } = self.state;
         let context = self.context.and_then(|context| context.get()).filter(|context| context.from == id);
         Live {
@@ -140,6 +165,7 @@ impl MessageView {
             has_models: shown.session.is_some() && models.is_some_and(Models::is_choice),
             is_explained: explanation.with(Option::is_some),
             is_reason_asked: rating.is_reason_asked(),
+            is_menu_open: is_menu_open.get(),
             copied: copied.get(),
             context,
             has_local_time: browser::IS_HERE,

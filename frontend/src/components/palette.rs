@@ -2,9 +2,13 @@
 //! stays in the field, and `aria-activedescendant` marks the chosen option. The field is in the main module, so that no
 //! key press is lost. The options (`palette_options`) are lazy, and handle earlier key presses once they have loaded.
 
+pub(crate) mod options;
+
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
-use crate::{components::commands::is_composing, keys::shortcut_key, language::use_language, palette::Situation};
+use crate::{
+    components::parts::commands::is_composing, keys::shortcut_key, language::use_language, palette::Situation,
+};
 
 /// The palette's state.
 #[derive(Clone, Copy)]

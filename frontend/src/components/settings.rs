@@ -28,7 +28,7 @@ pub(crate) use self::notice::AccountNotice;
 use self::section::section;
 use crate::{
     api::account,
-    components::{help::HelpSheet, load_button::LoadButton},
+    components::{dialogs::help::HelpSheet, parts::load_button::LoadButton},
     conversation_list::ConversationList,
     language::{Language, use_language},
     reactive::{effect, memo},

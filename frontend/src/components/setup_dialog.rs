@@ -1,15 +1,16 @@
 //! The dialog that adds or edits a model or tool server. `model_fields` and `tool_server_fields` have the fields of each
 //! kind; `setup` makes all decisions.
 
+pub(crate) mod fields;
+pub(crate) mod model_fields;
+pub(crate) mod outcome;
+pub(crate) mod tool_server_fields;
+
 use leptos::{ev::SubmitEvent, prelude::*};
 
+use self::outcome::{progress, test_view};
 use crate::{
-    components::{
-        model_fields,
-        setup_outcome::{progress, test_view},
-        sheet_top::sheet_top,
-        tool_server_fields,
-    },
+    components::dialogs::sheet_top::sheet_top,
     language::{Language, use_language},
     reactive::{effect, memo},
     setup::{Connecting, Dialog, Entry, Input, Kind, OUTCOME_ID, Opened, PROBLEM_ID, Setup, Work},

@@ -1,5 +1,11 @@
 //! The sidebar with the list of conversations; on small screens, a drawer over the page.
 
+pub(crate) mod foot;
+pub(crate) mod row;
+pub(crate) mod search_results;
+pub(crate) mod selection_bar;
+pub(crate) mod undo_notes;
+
 use leptos::{html, prelude::*};
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
@@ -7,22 +13,23 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
-        commands::escapes,
-        conversation_menu::RowMenu,
-        each::Each,
-        help::HelpSheet,
-        icon::{Draw, Icon},
-        ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
-        later::{Other, later},
-        sidebar_foot::SidebarFoot,
-        sidebar_row::SidebarRow,
+        dialogs::help::HelpSheet,
+        header::conversation_menu::RowMenu,
+        lazy::{LazyPart, lazy},
+        parts::{
+            commands::escapes,
+            each::Each,
+            icon::{Draw, Icon},
+            ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
+        },
+        sidebar::{foot::SidebarFoot, row::SidebarRow},
     },
     conversation_list::{ConversationList, Group, View, group_label},
     goal::Goal,
-    in_turn::in_next_frame,
+    i18n::PRODUCT,
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
     reactive::memo,
-    text::PRODUCT,
 };
 
 /// Distance from the end in pixels within which more conversations are loaded.
@@ -118,13 +125,13 @@ pub(crate) fn Sidebar(
                     {text.show_more()}
                 </button>
             </Show>
-            {later(move || searched.get().then_some(Other::SearchResults { list, go }))}
+            {lazy(move || searched.get().then_some(LazyPart::SearchResults { list, go }))}
             {move || way_to_archive(list, text)}
             <div class="sidebar-foot">
-                {later(move || is_selecting.get().then_some(Other::SelectionBar(list)))}
+                {lazy(move || is_selecting.get().then_some(LazyPart::SelectionBar(list)))}
                 <SidebarFoot open sheet />
             </div>
-            <RowMenu list menu />
+            <RowMenu list shown=menu />
         </nav>
     }
     .into_any()

@@ -11,7 +11,7 @@ use super::{
     view::View,
 };
 use crate::{
-    components::{icon::Icon, tally_marks::tally},
+    components::parts::{icon::Icon, tally_marks::tally},
     format,
     language::Language,
     transcript::{Call, Group, Item, ItemKey, Line, Progress, Thought, lines},

@@ -8,7 +8,7 @@ use super::{
     parts::{element, foreign, icon, span},
     view::View,
 };
-use crate::{components::icon::Icon, format};
+use crate::{components::parts::icon::Icon, format};
 
 /// Longest side of a shown thumbnail, in CSS pixels.
 const THUMBNAIL_SIDE: i32 = 240;

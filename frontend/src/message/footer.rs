@@ -1,16 +1,17 @@
-//! The line below a message: its versions, what can be done with it, when it was written, and for an answer its model and
-//! usage.
+//! The line below a message: its versions, the most frequent actions, when it was written, and for an answer its model and
+//! usage. `menu` has the other actions of an answer.
 
 use std::borrow::Cow;
 
 use tallybook_nodes::{Element, Node};
-use tallybook_protocol::{MessageId, MessageStatus, Rating};
+use tallybook_protocol::{Feedback, MessageId, MessageStatus};
 
 use super::{
+    menu::{self, MENU_ID, can_be_rated},
     parts::{Slot, element, icon, slot, span, time},
     view::{Copied, Live, View},
 };
-use crate::{components::icon::Icon, session::Step, transcript::Entry};
+use crate::{components::parts::icon::Icon, session::Step, transcript::Entry};
 
 /// Marks buttons that do nothing while a turn runs. The page then says why in their title; they still take the focus.
 pub(crate) const ACTION_WHEN_IDLE: &str = "data-when-idle";
@@ -24,8 +25,6 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
     }
     // After a failure there is one thing to do.
     let has_failed = entry.status == MessageStatus::Failed && live.recovery.is_some();
-    let has_calls = entry.calls().next().is_some();
-    let is_complete = entry.status == MessageStatus::Complete;
     let author = entry.author.as_ref().map(|(provider, model)| {
         if live.has_models {
             slot(view, Slot::Author)
@@ -51,40 +50,35 @@ pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
         .with_child_if_any((!entry.text.is_empty()).then(|| copy(view, live, Copied::Answer)));
     let footer = if live.has_actions {
         footer
-            .with_child(copy(view, live, Copied::Link))
-            .with_child_if_any(can_be_rated(entry).then(|| rate(view, Rating::Up)))
-            .with_child_if_any(can_be_rated(entry).then(|| rate(view, Rating::Down)))
             .with_child_if_any((!has_failed).then(|| when_idle("regenerate", Icon::Again, text.regenerate())))
-            .with_child_if_any(has_calls.then(|| when_idle("explain", Icon::Speech, text.explain())))
-            .with_child_if_any(is_complete.then(|| button("fork", Icon::Plus, text.fork())))
-            .with_child(when_idle("play-again", Icon::Play, text.replay()))
+            .with_child_if_any(entry.feedback.as_ref().filter(|_| can_be_rated(entry)).map(|given| rating(view, given)))
+            .with_child(more(view, live))
     } else {
         footer
     };
     footer.with_child_if_any(author).with_child_if_any(usage).with_child(when(view, live))
 }
 
-/// Returns `true` if there is an answer to rate: one that has ended, and that has text if it ended early.
-fn can_be_rated(entry: &Entry) -> bool {
-    match entry.status {
-        MessageStatus::Complete => true,
-        MessageStatus::Stopped | MessageStatus::Interrupted | MessageStatus::Failed => !entry.text.is_empty(),
-        _ => false,
-    }
-}
-
-/// Renders the button that rates the answer, or removes that rating. Its title has the reason that the user gave.
-fn rate(view: View<'_>, rating: Rating) -> Element {
-    let (name, label) = match rating {
-        Rating::Up => ("rate-up", view.text.good_answer()),
-        Rating::Down => ("rate-down", view.text.bad_answer()),
-    };
-    let given = view.entry.feedback.as_ref().filter(|given| given.rating == rating);
-    let title = match given.and_then(|given| given.reason.as_deref()) {
+/// Renders the rating that the user gave, as a button that removes it. Its title has the user's reason.
+fn rating(view: View<'_>, given: &Feedback) -> Element {
+    let (name, label) = menu::rating_action(given.rating, view.text);
+    let title = match &given.reason {
         Some(reason) => format!("{label}: {reason}").into(),
         None => Cow::Borrowed(label),
     };
-    titled_button(name, Icon::Thumb, label, title).with("aria-pressed", if given.is_some() { "true" } else { "false" })
+    titled_button(name, Icon::Thumb, label, title).with("aria-pressed", "true")
+}
+
+/// Renders the button that opens the menu. It says when a link was copied, because the menu is closed by then.
+fn more(view: View<'_>, live: &Live) -> Element {
+    let is_copied = live.copied == Some(Copied::Link);
+    let (sign, label) =
+        if is_copied { (Icon::Check, view.text.copied()) } else { (Icon::Dots, view.text.more_actions()) };
+    button("more", sign, label)
+        .with("id", menu::button_id(view.id))
+        .with("popovertarget", MENU_ID)
+        .with("aria-haspopup", "menu")
+        .with("aria-expanded", if live.is_menu_open { "true" } else { "false" })
 }
 
 /// Renders the button that copies something, or says that it did.

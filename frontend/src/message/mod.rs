@@ -2,7 +2,8 @@
 //! nodes as HTML, for the page, for a shared conversation and for a playback without scripts. The browser adopts that HTML,
 //! and updates only what changes.
 //!
-//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line below each.
+//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line below each,
+//!   and `menu` has the other actions of an answer.
 //! - `files` shows what is attached to a question.
 //! - `calls` has the lines of tool calls and reasoning, and how finished ones fold together; `plan` has the steps of a plan.
 //! - `ending` says what an answer waits for, or how it ended.
@@ -20,6 +21,7 @@ mod ending;
 mod files;
 mod footer;
 mod html;
+mod menu;
 mod parts;
 mod pieces;
 mod plan;
@@ -34,6 +36,7 @@ pub(crate) use calls::{call_details_id, reasoning_id};
 pub(crate) use clocks::Clocks;
 pub(crate) use footer::ACTION_WHEN_IDLE;
 pub(crate) use html::write_html;
+pub(crate) use menu::{MENU_ID, button_id, menu_items};
 pub(crate) use parts::{Slot, Stretches};
 #[cfg(feature = "ssr")]
 pub(crate) use printed::{Room, write_printed};

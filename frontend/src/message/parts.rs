@@ -9,7 +9,7 @@ use tallybook_protocol::{ContextTruncation, MessageId, Role, ToolCallId};
 use super::view::View;
 use crate::{
     browser,
-    components::icon::Icon,
+    components::parts::icon::Icon,
     goal,
     language::Language,
     transcript::{Entry, Segment},

@@ -12,7 +12,7 @@ use super::{
     view::View,
 };
 use crate::{
-    components::icon::Icon,
+    components::parts::icon::Icon,
     language::Language,
     transcript::{Entry, ItemKey, Segment, StepState},
 };

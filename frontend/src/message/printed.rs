@@ -12,7 +12,7 @@ use super::{
     view::View,
 };
 use crate::{
-    components::call_text::Part,
+    components::message::call_text::Part,
     format,
     invisible::{Found, Piece, blank_lines_of, codes, pieces},
     json,

@@ -22,6 +22,13 @@ fn html(entry: &Entry, live: Option<&Live>) -> String {
     html
 }
 
+fn menu(entry: &Entry, is_busy: bool) -> String {
+    let mut html = String::new();
+    let view = View { id: entry.id, entry, text: Language::English, files: super::OWN_FILES, live: None };
+    write_html(&super::menu_items(view, is_busy), &mut html);
+    html
+}
+
 fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
     let mut end = MessageEnd {
         assistant_message_id: MessageId(2),
@@ -152,9 +159,17 @@ fn a_message_of_a_conversation_offers_what_can_be_done_with_it() {
         assert!(question.contains(&format!("data-action=\"{action}\"")), "{action} in {question}");
     }
     assert!(question.contains("1/2"), "{question}");
-    for action in ["copy-answer", "copy-link", "regenerate", "explain", "fork", "play-again", "usage", "toggle-item"] {
+    for action in ["copy-answer", "regenerate", "more", "usage", "toggle-item"] {
         assert!(answer.contains(&format!("data-action=\"{action}\"")), "{action} in {answer}");
     }
+    let menu = menu(&entries[1], false);
+    for action in ["copy-link", "explain", "fork", "play-again", "rate-up", "rate-down", "usage"] {
+        let action = format!("data-action=\"{action}\"");
+        assert!(menu.contains(&action), "{action} in {menu}");
+        assert!(action.contains("usage") || !answer.contains(&action), "{action} in {answer}");
+    }
+    assert!(!menu.contains("aria-disabled"), "{menu}");
+    assert_eq!(self::menu(&entries[1], true).matches("aria-disabled").count(), 2, "a running turn disables some items");
     assert!(!answer.contains("older-version"), "there is one version: {answer}");
 }
 
@@ -185,39 +200,42 @@ fn a_message_without_text_offers_no_copy_of_it() {
 #[test]
 fn an_answer_that_has_ended_can_be_rated() {
     let live = Live { has_actions: true, ..Live::default() };
-    let shown_with = |text: &str, status: MessageStatus, feedback: Option<Feedback>| {
+    let answer = |text: &str, status: MessageStatus, feedback: Option<Feedback>| {
         let mut entry = Entry::clone(&conversation(|_| {})[1]);
         (entry.text, entry.status, entry.feedback) = (text.to_owned(), status, feedback);
-        html(&entry, Some(&live))
+        entry
     };
-    let shown = |status, feedback| shown_with("It is 3.", status, feedback);
     let button = |html: &str, name: &str| {
         let html = html.split_once(&format!("data-testid=\"{name}\"")).map(|(_, rest)| rest.to_owned());
         html.and_then(|rest| Some(rest.split_once('>')?.0.to_owned()))
     };
     let ended_early = [MessageStatus::Stopped, MessageStatus::Interrupted, MessageStatus::Failed];
     for status in [MessageStatus::Complete].into_iter().chain(ended_early) {
-        let html = shown(status, None);
+        let answer = answer("It is 3.", status, None);
+        let (shown, menu) = (html(&answer, Some(&live)), menu(&answer, false));
         for name in ["rate-up", "rate-down"] {
-            let button = button(&html, name).unwrap_or_else(|| panic!("{name}: {html}"));
-            assert!(button.contains("aria-pressed=\"false\""), "{button}");
+            let button = button(&menu, name).unwrap_or_else(|| panic!("{name}: {menu}"));
+            assert!(button.contains("aria-checked=\"false\"") && !shown.contains(name), "{button} {shown}");
         }
     }
     for status in [MessageStatus::Streaming, MessageStatus::AwaitingApproval] {
-        assert_eq!(button(&shown(status, None), "rate-up"), None, "{status:?}");
+        assert_eq!(button(&menu(&answer("It is 3.", status, None), false), "rate-up"), None, "{status:?}");
     }
     for status in ended_early {
-        assert_eq!(button(&shown_with("", status, None), "rate-up"), None, "{status:?} without text");
+        assert_eq!(button(&menu(&answer("", status, None), false), "rate-up"), None, "{status:?} without text");
     }
     let reason = Some("It is <3>.".to_owned());
-    let html = shown(MessageStatus::Complete, Some(Feedback { rating: Rating::Down, reason }));
-    let (up, down) = (button(&html, "rate-up").unwrap(), button(&html, "rate-down").unwrap());
-    assert!(up.contains("aria-pressed=\"false\"") && down.contains("aria-pressed=\"true\""), "{html}");
+    let rated = answer("It is 3.", MessageStatus::Complete, Some(Feedback { rating: Rating::Down, reason }));
+    let (shown, menu) = (html(&rated, Some(&live)), menu(&rated, false));
+    let (up, checked) = (button(&menu, "rate-up").unwrap(), button(&menu, "rate-down").unwrap());
+    assert!(up.contains("aria-checked=\"false\"") && checked.contains("aria-checked=\"true\""), "{menu}");
+    let down = button(&shown, "rate-down").unwrap();
+    assert!(down.contains("aria-pressed=\"true\"") && !shown.contains("rate-up"), "{shown}");
     assert!(down.contains("title=\"Bad answer: It is &lt;3&gt;.\""), "{down}");
-    assert!(!html.contains("slot-2-reason"), "the field is closed: {html}");
+    assert!(!shown.contains("slot-2-reason"), "the field is closed: {shown}");
     let asked = Live { is_reason_asked: true, ..live.clone() };
     let entry = &conversation(|_| {})[1];
-    assert!(self::html(entry, Some(&asked)).contains("id=\"slot-2-reason-0\""));
+    assert!(html(entry, Some(&asked)).contains("id=\"slot-2-reason-0\""));
 }
 
 #[test]

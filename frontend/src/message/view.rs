@@ -38,6 +38,8 @@ pub(crate) struct Live {
     pub(crate) is_explained: bool,
     /// `true` while the field for the reason of a bad rating is open.
     pub(crate) is_reason_asked: bool,
+    /// `true` while the menu shows the actions of this message.
+    pub(crate) is_menu_open: bool,
     /// The part that was just copied.
     pub(crate) copied: Option<Copied>,
     /// The part of the conversation that the model of the newest answer received, if this is the first message in it.

@@ -15,29 +15,30 @@ use crate::{
     browser,
     components::{
         chat_pane::ChatPane,
-        commands::on_command,
-        each::Each,
+        dialogs::help::{self, HelpSheet},
         header::Header,
-        help::{self, HelpSheet},
-        ids::{HEADER_ID, MAIN_ID, PAGE_ID, SIDEBAR_ID},
-        later::{Later, Other, later},
-        outdated::Outdated,
-        own_element::Attached,
+        lazy::{LazyChunks, LazyPart, lazy},
         palette::{Palette, PaletteDialog},
-        selection_bar,
-        sidebar::Sidebar,
-        sidebar_foot::Person,
-        signed_out::SignedOut,
-        switches::Switches,
-        typing::{begin_to_write, begin_to_write_after_press},
+        parts::{
+            commands::on_command,
+            each::Each,
+            ids::{HEADER_ID, MAIN_ID, PAGE_ID, SIDEBAR_ID},
+            outdated::Outdated,
+            own_element::Attached,
+            signed_out::SignedOut,
+            switches::Switches,
+            typing::{begin_to_write, begin_to_write_after_press},
+        },
+        sidebar::{Sidebar, foot::Person, selection_bar},
     },
     conversation_list::ConversationList,
     feed::Feed,
-    in_turn::{around, in_turn},
+    i18n::page_title,
     keys::Command,
     language::use_language,
     models::Models,
-    offer::Offer,
+    mount_schedule::{deferred, scheduled},
+    new_chat::NewChatInfo,
     outbox::Outbox,
     pages::{
         command_context::CommandContext,
@@ -48,7 +49,6 @@ use crate::{
     session::{InitialConversation, Place, Session, SessionCallbacks},
     setup::Connecting,
     start::{Content, Sent, Start},
-    text::page_title,
     tools::Tools,
 };
 
@@ -78,7 +78,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let Start { person, is_admin, rights, is_account_changed, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_contexts(tools, offer, Person(person), rights);
-    let later_files = Later::new(&content);
+    let later_files = LazyChunks::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
     // The conversation that the new chat in the pane with this number became.
@@ -136,21 +136,21 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             return settings_view(sheet, list);
         }
         // Creating the session takes time, too, so it is a task of its own.
-        in_turn(move || {
+        scheduled(move || {
             let (place, initial) = place_of(address, content.try_update_value(Option::take).flatten(), later_files);
             outbox.release(address.uuid());
             let callbacks = session_callbacks(number, opened, became, navigation, outbox);
             let open_new_chat = callbacks.open_new_chat;
             let opened = Session::new(place, initial, feed, callbacks);
             session.set(Some(opened));
-            in_turn(move || {
+            scheduled(move || {
                 view! { <ChatPane session=opened list current title finding goal open_new_chat /> }.into_any()
             })
         })
     };
     let main = move || {
         let children = view! {
-            {around(HEADER_ID, move || view! {
+            {deferred(HEADER_ID, move || view! {
                 <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
             }.into_any())}
             <Outdated feed />
@@ -168,9 +168,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     };
 
     // Rendering is a task of its own, after the state above was created.
-    in_turn(move || {
+    scheduled(move || {
         let list_and_pane = view! {
-            {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
+            {deferred(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
             {layout_first()}
             {main()}
         };
@@ -178,16 +178,16 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         view! {
             <a class="skip-link" href=format!("#{MAIN_ID}") prop:inert=drawer.is_modal>{text.skip_to_content()}</a>
             {columns.containing(list_and_pane)}
-            {in_turn(move || notes(list, connecting))}
-            {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
-            {in_turn(move || palette_view(palette, list, run))}
+            {scheduled(move || notes(list, connecting))}
+            {lazy(move || sheet_was_open.get().then_some(LazyPart::Help(sheet)))}
+            {scheduled(move || palette_view(palette, list, run))}
         }
         .into_any()
     })
 }
 
 /// Provides what parts of the page use without receiving it from the page.
-fn provide_contexts(tools: Tools, offer: Offer, person: Person, rights: Rights) {
+fn provide_contexts(tools: Tools, offer: NewChatInfo, person: Person, rights: Rights) {
     provide_context(tools);
     provide_context(offer);
     provide_context(person);
@@ -197,7 +197,7 @@ fn provide_contexts(tools: Tools, offer: Offer, person: Person, rights: Rights) 
 
 /// Renders the notice that an admin changed the user's account, if one did.
 fn account_notice(is_account_changed: bool, navigation: Navigation) -> Option<AnyView> {
-    is_account_changed.then(|| later(move || Some(Other::AccountNotice(navigation))))
+    is_account_changed.then(|| lazy(move || Some(LazyPart::AccountNotice(navigation))))
 }
 
 fn layout_first() -> AnyView {
@@ -241,7 +241,7 @@ fn after_link(address: Address, by_keyboard: bool) {
 /// Renders the settings in place of a conversation.
 fn settings_view(sheet: HelpSheet, list: ConversationList) -> AnyView {
     browser::name_tab(&page_title(Some(use_language().settings())));
-    later(move || Some(Other::Settings { sheet, list }))
+    lazy(move || Some(LazyPart::Settings { sheet, list }))
 }
 
 /// Handles the keyboard commands that concern the whole page.
@@ -276,7 +276,7 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
     let palette_was_open = memo(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
     view! {
         <PaletteDialog palette>
-            {later(move || palette_was_open.get().then_some(Other::PaletteOptions { palette, list, run }))}
+            {lazy(move || palette_was_open.get().then_some(LazyPart::PaletteOptions { palette, list, run }))}
         </PaletteDialog>
     }
     .into_any()
@@ -288,11 +288,11 @@ fn notes(list: ConversationList, connecting: Connecting) -> AnyView {
     view! {
         <div class="undo-notes">
             // A screen reader announces only changes of an element that already exists.
-            <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
-            {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
+            <div role="status">{lazy(move || has_batches.get().then_some(LazyPart::UndoNotes(list)))}</div>
+            {lazy(move || list.trouble.get().map(|words| LazyPart::ListTrouble { words, list }))}
         </div>
         <p class="visually-hidden" role="status" data-testid="setup-status">{move || connecting.outcome.get()}</p>
-        {later(move || connecting.opened.get().map(|opened| Other::SetupDialog { opened, connecting }))}
+        {lazy(move || connecting.opened.get().map(|opened| LazyPart::SetupDialog { opened, connecting }))}
     }
     .into_any()
 }
@@ -307,7 +307,7 @@ fn place_at(address: Address) -> Place {
 }
 
 /// Returns the place and the conversation of a session. `content` is that of the document, if it is for this session.
-fn place_of(address: Address, content: Option<Content>, later_files: Later) -> (Place, InitialConversation) {
+fn place_of(address: Address, content: Option<Content>, later_files: LazyChunks) -> (Place, InitialConversation) {
     match (content, address) {
         (Some(Content::Conversation(Sent::Read(conversation))), _) => {
             (Place::Open(conversation.summary.uuid), InitialConversation::Loaded(conversation))

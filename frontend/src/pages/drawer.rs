@@ -11,8 +11,8 @@ use web_sys::{HtmlElement, HtmlInputElement};
 
 use crate::{
     browser,
-    components::ids::{CLOSE_ID, SEARCH_ID},
-    in_turn::in_next_frame,
+    components::parts::ids::{CLOSE_ID, SEARCH_ID},
+    mount_schedule::in_next_frame,
     preferences::Sidebar,
     reactive::effect,
 };

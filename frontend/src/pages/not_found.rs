@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{components::nothing_here::NothingHere, language::use_language};
+use crate::{components::parts::nothing_here::NothingHere, language::use_language};
 
 /// Shows that this page does not exist.
 #[component]

@@ -7,12 +7,12 @@ use tallybook_protocol::SharedConversation;
 use uuid::Uuid;
 
 use crate::{
-    components::nothing_here::NothingHere,
+    components::parts::nothing_here::NothingHere,
+    i18n::{PRODUCT, page_title},
     language::{Language, use_language},
     message::{Room, View, write_printed},
     preferences::{Preferences, switch_name},
-    style::{later_style, style},
-    text::{PRODUCT, page_title},
+    style::{lazy_style, style},
     transcript::Entry,
 };
 
@@ -48,7 +48,7 @@ pub fn shared_page(
         Ok(Some(shared)) => page_title(Some(&shared.title)),
         Ok(None) | Err(_) => page_title(Some(language.not_found_title())),
     };
-    let styles = (style(folder), later_style(folder));
+    let styles = (style(folder), lazy_style(folder));
     Owner::new().with(|| {
         provide_context(language);
         let content = match found {

@@ -8,7 +8,7 @@ use tallybook_protocol::MessageId;
 use super::state::State;
 use crate::{
     browser,
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
     transcript::{Entry, Transcript},
 };
 

@@ -7,8 +7,8 @@ use leptos::{html, prelude::*, task::spawn_local};
 
 use super::{Connecting, Effect, Entry, Field, Input, Kind, Setup};
 use crate::{
-    api::entries as api, browser, components::typing::focus_composer, in_turn::in_next_frame, language::Language,
-    models::Models, task::spawn, tools::Tools,
+    api::entries as api, browser, components::parts::typing::focus_composer, language::Language, models::Models,
+    mount_schedule::in_next_frame, task::spawn, tools::Tools,
 };
 
 /// ID of the message about a problem that concerns no single field.

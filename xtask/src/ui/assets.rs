@@ -17,7 +17,7 @@ use crate::workspace;
 pub(crate) const STYLE: &str = "tallybook.css";
 
 /// Style sheet of everything else, which a first visit does not need.
-pub(crate) const LATER_STYLE: &str = "later.css";
+pub(crate) const LAZY_STYLE: &str = "lazy.css";
 
 /// Style sheet of the pages without the page's program: sign-in, API, tool history.
 pub(crate) const DOCUMENT_STYLE: &str = "documents.css";
@@ -35,7 +35,7 @@ pub(crate) fn copy_all(site: &Path) -> Result<()> {
     }
     let style = frontend.join("style");
     replace(&site.join("pkg").join(STYLE), &joined_style(&style)?)?;
-    replace(&site.join("pkg").join(LATER_STYLE), &joined_style(&style.join("later"))?)?;
+    replace(&site.join("pkg").join(LAZY_STYLE), &joined_style(&style.join("lazy"))?)?;
     replace(&site.join("pkg").join(DOCUMENT_STYLE), &joined_style(&style.join("documents"))?)?;
     // Beside the style sheets, where its address changes with its content.
     replace(&site.join("pkg").join(FONT), &read(&frontend.join("fonts").join(FONT))?)
@@ -151,8 +151,8 @@ mod tests {
         fs::write(folder.path().join("20-page.css"), "b {}")?;
         fs::write(folder.path().join("10-base.css"), "a {}")?;
         fs::write(folder.path().join("notes.txt"), "not a style")?;
-        fs::create_dir(folder.path().join("later"))?;
-        fs::write(folder.path().join("later/00-others.css"), "c {}")?;
+        fs::create_dir(folder.path().join("lazy"))?;
+        fs::write(folder.path().join("lazy/00-others.css"), "c {}")?;
         assert_eq!(joined_style(folder.path())?, b"a{}\nb{}\n");
         Ok(())
     }

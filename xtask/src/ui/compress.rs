@@ -69,8 +69,8 @@ pub(crate) fn describe_first_load(bytes: u64) -> String {
 pub(crate) fn check_first_load(bytes: u64) -> Result<()> {
     ensure!(
         bytes <= FIRST_LOAD_LIMIT,
-        "{}. Draw by `later` (frontend/src/components/later.rs) what a new chat does without, put its style into \
-         frontend/style/later, or leave it out",
+        "{}. Draw with `lazy` (frontend/src/components/lazy.rs) what a new chat does without, put its style into \
+         frontend/style/lazy, or leave it out",
         describe_first_load(bytes)
     );
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! The result is `target/site`. It has the files of `frontend/public` unchanged. The folder `pkg/` has the main WASM
 //! module (`tallybook.js`, `tallybook_bg.wasm`), its style sheet (`tallybook.css`) and its font (`serif.woff2`). It also
-//! has the lazily loaded files: the other chunks of that module (`split_….wasm`) with their style sheet (`later.css`), and
+//! has the lazily loaded files: the other chunks of that module (`split_….wasm`) with their style sheet (`lazy.css`), and
 //! `typeset.js` with `typeset_bg.wasm`. Pages without that module have `documents.css`. In a release, each file has its
 //! compressed forms next to it. No prebuilt file is ever downloaded.
 
@@ -70,7 +70,7 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     }
     assets::copy_all(&site)?;
     write_licenses(&site)?;
-    let styles = [assets::STYLE, assets::LATER_STYLE, assets::DOCUMENT_STYLE, assets::FONT].map(str::to_owned);
+    let styles = [assets::STYLE, assets::LAZY_STYLE, assets::DOCUMENT_STYLE, assets::FONT].map(str::to_owned);
     let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(styles).collect();
     assets::keep_only(&pkg, &made)?;
 
@@ -129,14 +129,14 @@ fn over_budget(checked: Result<()>, is_ci: bool) -> Result<Option<String>> {
 }
 
 fn is_loaded_first(file: &Path) -> bool {
-    let mut later = PROGRAMS.iter().flat_map(Program::later_files);
+    let mut lazy = PROGRAMS.iter().flat_map(Program::lazy_files);
     // Icons are used only once the app is installed.
     let is_icon = file.extension().is_some_and(|end| end == "png");
     !is_icon
         && !file.ends_with(LICENSES)
-        && !file.ends_with(assets::LATER_STYLE)
+        && !file.ends_with(assets::LAZY_STYLE)
         && !file.ends_with(assets::DOCUMENT_STYLE)
-        && !later.any(|later| file.ends_with(later))
+        && !lazy.any(|lazy| file.ends_with(lazy))
 }
 
 /// Creates a module's files from cargo's WASM file and moves them to `pkg`, unless they exist and the WASM file has not

@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// Returns the names of its files that a first visit does not load.
-    pub(super) fn later_files(&self) -> Vec<String> {
+    pub(super) fn lazy_files(&self) -> Vec<String> {
         if self.first { split::files_of(self.parts) } else { self.files() }
     }
 }

@@ -1,25 +1,29 @@
 //! Actions of clicks in a message. The clicked element names its action in `data-action`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{MessageId, PlanStepId, Rating, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
-use super::state::MessageState;
+use super::{menu::MenuOwner, state::MessageState};
 use crate::{
     browser,
     components::{
-        copy, explanation,
-        file_viewer::{FileView, ViewedFiles},
-        fork,
-        shown::{Played, Used, read},
-        typing::{focus_composer, leave_button},
-        usage_sheet::UsageOf,
+        dialogs::{
+            file_viewer::{FileView, ViewedFiles},
+            usage_sheet::UsageOf,
+        },
+        message::{
+            copy, explanation, fork,
+            shown::{Played, Used, read},
+        },
+        parts::typing::{focus_composer, leave_button},
     },
     goal::element_id,
-    message::{Copied, Recovery},
+    message::{Copied, OWN_FILES, Recovery, View, button_id, menu_items},
+    mount_schedule::in_next_frame,
     session::{Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };
@@ -44,6 +48,7 @@ impl MessageState {
             "copy-question" => self.copy(Copied::Question),
             "copy-link" => self.copy(Copied::Link),
             "view-file" => self.view_file(&key),
+            "more" => self.open_menu(&pressed),
             action => {
                 if let Some(session) = self.shown.session {
                     self.act(session, action);
@@ -106,8 +111,8 @@ impl MessageState {
             }
             "usage" => self.show_usage(session),
             "fork" => fork::fork(session, id, self.fork),
-            "rate-up" => self.rating.press(session, Rating::Up),
-            "rate-down" => self.rating.press(session, Rating::Down),
+            "rate-up" => self.rate(session, Rating::Up),
+            "rate-down" => self.rate(session, Rating::Down),
             "older-version" => self.step(session, Step::Older),
             "newer-version" => self.step(session, Step::Newer),
             "continue" => self.recover(session, Recovery::Continue),
@@ -127,6 +132,28 @@ impl MessageState {
             }
             _ => {}
         }
+    }
+
+    fn open_menu(&self, button: &Element) {
+        let (Some(menu), Some(session), Some(entry)) =
+            (self.menu, self.shown.session, self.shown.entry.get_untracked())
+        else {
+            return;
+        };
+        let view = View { id: self.id, entry: &entry, text: self.text, files: OWN_FILES, live: None };
+        let items = menu_items(view, session.phase.get_untracked() != Phase::Idle);
+        let state = *self;
+        let press = Arc::new(move |event: &MouseEvent| state.press(event));
+        menu.open(MenuOwner { id: self.id, is_open: self.is_menu_open, press }, items, button);
+    }
+
+    fn rate(&self, session: Session, rating: Rating) {
+        self.rating.press(session, rating);
+        let more = button_id(self.id);
+        // The button of a removed rating is gone.
+        in_next_frame(move || {
+            browser::focus_if_free(&more);
+        });
     }
 
     fn recover(&self, session: Session, recovery: Recovery) {

@@ -13,8 +13,11 @@ use web_sys::Element;
 use super::state::MessageState;
 use crate::{
     components::{
-        consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, feedback::ReasonForm,
-        model_picker::Author, reasoning::ReasoningText, shown::read, tool_call_details::ToolCallDetails,
+        header::model_picker::Author,
+        message::{
+            consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, feedback::ReasonForm,
+            reasoning::ReasoningText, shown::read, tool_call_details::ToolCallDetails,
+        },
     },
     message::{Slot, call_details_id},
     reactive::memo,

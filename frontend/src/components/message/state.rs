@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
+use super::menu::OpenMenu;
 use crate::{
     components::{
-        explanation::Explanation,
-        feedback::AnswerRating,
-        file_viewer::FileView,
-        fork::Fork,
-        shown::{Played, Shown, Used},
+        dialogs::file_viewer::FileView,
+        message::{
+            explanation::Explanation,
+            feedback::AnswerRating,
+            fork::Fork,
+            shown::{Played, Shown, Used},
+        },
     },
     language::{Language, use_language},
     message::Copied,
@@ -35,6 +38,9 @@ pub(super) struct MessageState {
     pub(super) copied: RwSignal<Option<Copied>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
     pub(super) rating: AnswerRating,
+    /// The menu that all messages share.
+    pub(super) menu: Option<OpenMenu>,
+    pub(super) is_menu_open: RwSignal<bool>,
     pub(super) fork: StoredValue<Fork>,
 }
 
@@ -55,6 +61,8 @@ impl MessageState {
             copied: RwSignal::new(None),
             explanation: RwSignal::new(None),
             rating: AnswerRating::new(id, shown.entry),
+            menu: use_context(),
+            is_menu_open: RwSignal::new(false),
             fork: StoredValue::new(Fork::default()),
         }
     }

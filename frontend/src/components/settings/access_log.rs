@@ -9,9 +9,9 @@ use crate::{
     address::Address,
     api::account,
     browser,
-    components::times::when,
-    in_turn::in_next_frame,
+    components::parts::times::when,
     language::Language,
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
 };
 

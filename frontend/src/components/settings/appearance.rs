@@ -5,9 +5,9 @@ use leptos::prelude::*;
 use super::section::section;
 use crate::{
     components::{
-        help::{self, HelpSheet},
-        sidebar_foot::{language_field, theme_field},
-        switches::{CallPreviewsSwitch, NotificationSwitch, SingleKeysSwitch},
+        dialogs::help::{self, HelpSheet},
+        parts::switches::{CallPreviewsSwitch, NotificationSwitch, SingleKeysSwitch},
+        sidebar::foot::{language_field, theme_field},
     },
     language::Language,
 };

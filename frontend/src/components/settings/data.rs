@@ -9,11 +9,11 @@ use crate::{
         account::{self, EXPORT_URL},
     },
     browser,
-    components::icon::{Draw, Icon},
+    components::parts::icon::{Draw, Icon},
     conversation_list::ConversationList,
     drafts,
-    in_turn::in_next_frame,
     language::Language,
+    mount_schedule::in_next_frame,
 };
 
 /// IDs of the buttons that open and close the confirmation, for the focus.

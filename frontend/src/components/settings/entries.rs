@@ -7,10 +7,10 @@ use super::{list::List, mutation::Mutation, section::section};
 use crate::{
     api::entries as api,
     browser,
-    components::setup_outcome::test_view,
-    in_turn::in_next_frame,
+    components::setup_dialog::outcome::test_view,
     language::Language,
     models::Models,
+    mount_schedule::in_next_frame,
     reactive::effect,
     session::Loading,
     setup::{Connecting, Entry, Kind, TestResult},

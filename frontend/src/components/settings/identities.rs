@@ -4,7 +4,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::Identity;
 
 use super::{list::List, mutation::Mutation, password, section::section};
-use crate::{api::account, browser, components::times::when, language::Language};
+use crate::{api::account, browser, components::parts::times::when, language::Language};
 
 pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
     let list = List::new(text, account::list_identities);

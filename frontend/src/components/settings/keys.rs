@@ -15,9 +15,11 @@ use crate::{
     api::account,
     browser,
     components::{
-        copy::CopyButton,
-        listbox::{Choice, Listbox},
-        times::when,
+        message::copy::CopyButton,
+        parts::{
+            listbox::{Choice, Listbox},
+            times::when,
+        },
     },
     language::Language,
     reactive::memo,

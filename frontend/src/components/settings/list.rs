@@ -4,7 +4,7 @@ use leptos::{prelude::*, task::spawn_local};
 
 use crate::{
     api::ApiError,
-    components::load_button::LoadButton,
+    components::parts::load_button::LoadButton,
     language::Language,
     reactive::{effect, memo},
     session::Loading,

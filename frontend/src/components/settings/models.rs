@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::section::section;
 use crate::{
-    components::listbox::{Choice, Listbox},
+    components::parts::listbox::{Choice, Listbox},
     language::Language,
     models::Models,
 };

@@ -12,9 +12,9 @@ use crate::{
     address::{Address, Navigation, is_plain},
     api::account,
     browser,
-    components::{ids::MAIN_ID, times::when},
-    in_turn::in_next_frame,
+    components::parts::{ids::MAIN_ID, times::when},
     language::{Language, use_language},
+    mount_schedule::in_next_frame,
     reactive::{effect, memo},
 };
 

@@ -5,7 +5,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use super::mutation::Mutation;
 use crate::{
     api::account,
-    components::switches::switch,
+    components::parts::switches::switch,
     language::{Language, use_language},
 };
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{ApiError, account},
     browser,
-    components::{copy::CopyButton, times::when},
+    components::{message::copy::CopyButton, parts::times::when},
     language::Language,
     reactive::memo,
     session::Loading,

@@ -7,7 +7,7 @@ use super::{browser_name::browser_name, list::List, mutation::Mutation, section:
 use crate::{
     api::account,
     browser,
-    components::{switches::switch, times::when},
+    components::parts::{switches::switch, times::when},
     drafts,
     language::Language,
 };

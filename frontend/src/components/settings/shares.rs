@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{Share, ShareId};
 
 use super::{list::List, mutation::Mutation, section::section};
-use crate::{api, components::times::when, language::Language};
+use crate::{api, components::parts::times::when, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_shares);

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{BudgetAmount, BudgetStatus, PurposeUsage, Quota, Quotas};
 
 use super::section::section;
-use crate::{components::usage_rows::usage_rows, language::Language};
+use crate::{components::dialogs::usage_rows::usage_rows, language::Language};
 
 /// The section with limits and budgets; empty without any.
 pub(super) fn limits_section(limits: Quotas, budgets: &[BudgetStatus], text: Language) -> Option<AnyView> {

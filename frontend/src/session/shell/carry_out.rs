@@ -19,7 +19,7 @@ use crate::{
     api::{self, ApiError},
     browser,
     data::MESSAGES_AT_ONCE,
-    in_turn::in_next_frame,
+    mount_schedule::in_next_frame,
     scroll,
     task::spawn,
 };

@@ -1,0 +1,117 @@
+//! The bar that finds a phrase in the open conversation: a field, which of how many places is shown, and the ways to the
+//! others. It counts on the page what is loaded, and asks the server what is not.
+
+mod finding;
+
+use leptos::{ev::KeyboardEvent, html, prelude::*};
+use send_wrapper::SendWrapper;
+use uuid::Uuid;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use self::finding::Finding;
+use crate::{
+    browser,
+    components::parts::{
+        commands::is_composing,
+        icon::{Draw, Icon},
+    },
+    language::use_language,
+    mount_schedule::in_next_frame,
+    reactive::{effect, memo},
+    reveal,
+    scroll::THREAD_ID,
+    search::Step,
+    session::Session,
+};
+
+/// The bar, as long as it is open.
+#[component]
+pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>) -> impl IntoView {
+    let text = use_language();
+    let field = NodeRef::<html::Input>::new();
+    let finding = Finding::new(conversation, session);
+    let said = memo(move |_| finding.said(text));
+    let close = closing(open);
+    effect(move || {
+        if let Some(field) = field.get() {
+            in_next_frame(move || drop(field.focus()));
+        }
+    });
+    let on_key = move |event: KeyboardEvent| {
+        match (event.key().as_str(), event.shift_key()) {
+            _ if is_composing(&event) => return,
+            ("Enter", false) => finding.step(Step::Next),
+            ("Enter", true) => finding.step(Step::Previous),
+            ("Escape", _) => close(),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let is_useless = memo(move |_| !finding.has_places()).into();
+    view! {
+        <search class="find" data-testid="find" aria-label=text.find_here()>
+            <input
+                type="search"
+                class="field"
+                id="find"
+                data-testid="find-field"
+                autocomplete="off"
+                enterkeyhint="search"
+                aria-label=text.find_here()
+                placeholder=text.find_here()
+                node_ref=field
+                on:input:target=move |event| finding.look_for(event.target().value())
+                on:keydown=on_key
+            />
+            <span class="find-place" role="status" data-testid="find-place">{said}</span>
+            {button(Icon::ArrowUp, "find-previous", text.find_previous(), is_useless, move || finding.step(Step::Previous))}
+            {button(Icon::ArrowDown, "find-next", text.find_next(), is_useless, move || finding.step(Step::Next))}
+            {button(Icon::Cross, "find-close", text.find_close(), Signal::stored(false), close)}
+        </search>
+    }
+    .into_any()
+}
+
+/// Closes the bar; who closes it is where one was before.
+fn closing(open: RwSignal<bool>) -> impl Fn() + Copy + 'static {
+    let before = document().active_element().and_then(|focused| focused.dyn_into::<HtmlElement>().ok());
+    let before = StoredValue::new(before.map(SendWrapper::new));
+    move || {
+        reveal::forget();
+        open.set(false);
+        let is_there = before.with_value(|before| {
+            before.as_ref().is_some_and(|before| {
+                let _ = before.focus();
+                document().active_element().as_ref() == Some(before)
+            })
+        });
+        if !is_there {
+            browser::focus(THREAD_ID);
+        }
+    }
+}
+
+fn button(
+    icon: Icon,
+    name: &'static str,
+    label: &'static str,
+    is_useless: Signal<bool>,
+    run: impl Fn() + 'static,
+) -> AnyView {
+    let run: Box<dyn Fn()> = Box::new(run);
+    view! {
+        <button
+            type="button"
+            class="button icon-only quiet small"
+            data-testid=name
+            aria-label=label
+            title=label
+            aria-disabled=move || is_useless.get().then_some("true")
+            on:click=move |_| run()
+        >
+            <Draw icon />
+        </button>
+    }
+    .into_any()
+}

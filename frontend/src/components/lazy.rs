@@ -1,0 +1,264 @@
+//! Lazy parts of the page: messages, and parts that few visits use. Each kind has a WASM chunk of its own. The chunk
+//! with messages loads when the user starts to write, the other one when one of its parts is used. A part appears once
+//! its chunk has loaded. If a chunk fails to load, the page says so and retries.
+//!
+//! The main module has everything that a new chat shows at once, or needs for the next key press.
+
+use futures_channel::oneshot;
+use futures_util::{
+    FutureExt as _,
+    future::{LocalBoxFuture, join},
+};
+use leptos::{
+    prelude::*,
+    task::spawn_local,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
+use tallybook_protocol::{Conversation, MessageId};
+use uuid::Uuid;
+
+#[cfg(feature = "browser")]
+use crate::address::Address;
+use crate::{
+    address::Navigation,
+    browser,
+    components::{
+        chat_pane::find_bar::FindBar,
+        composer::{attachments::Attachments, queue::Queue},
+        dialogs::{
+            file_viewer::{FileView, FileViewer, ViewedFiles},
+            help::{Help, HelpSheet},
+            playback_sheet::PlaybackSheet,
+            share_sheet::{ShareSheet, Sharing},
+            usage_sheet::{ShownUsage, UsageOf, UsageSheet},
+        },
+        header::tools_panel,
+        message::{list::Messages, shown::Played},
+        palette::{Palette, options::PaletteOptions},
+        parts::title_field::TitleField,
+        settings::{AccountNotice, SettingsPage},
+        setup_dialog::SetupDialog,
+        sidebar::{
+            search_results::SearchResults,
+            selection_bar::SelectionBar,
+            undo_notes::{ListTrouble, UndoNotes},
+        },
+    },
+    conversation_list::ConversationList,
+    goal::Goal,
+    mount_schedule::in_place,
+    palette::Action,
+    reactive::effect,
+    reading,
+    session::Session,
+    setup::{Connecting, Opened},
+    start::{Content, Sent},
+};
+
+/// A part, with its data.
+pub(crate) enum Part {
+    Messages { session: Session, ids: Memo<Vec<MessageId>> },
+    Lazy(LazyPart),
+}
+
+/// A part that few visits use.
+pub(crate) enum LazyPart {
+    AccountNotice(Navigation),
+    Attachments { session: Session, pasted: RwSignal<Option<String>> },
+    FileViewer { viewed: ViewedFiles, shown: FileView },
+    FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
+    Help(HelpSheet),
+    ListTrouble { words: String, list: ConversationList },
+    PaletteOptions { palette: Palette, list: ConversationList, run: Callback<Action> },
+    Playback { conversation: Uuid, message: MessageId, played: Played },
+    Queue(Session),
+    SearchResults { list: ConversationList, go: Callback<Goal> },
+    SelectionBar(ConversationList),
+    Settings { sheet: HelpSheet, list: ConversationList },
+    SetupDialog { opened: Opened, connecting: Connecting },
+    Share { conversation: Uuid, sharing: Sharing },
+    TitleField { title: String, done: Callback<Option<String>> },
+    Tools(tools_panel::Panel),
+    UndoNotes(ConversationList),
+    Usage { of: UsageOf, shown: ShownUsage },
+}
+
+impl From<LazyPart> for Part {
+    fn from(part: LazyPart) -> Self {
+        Self::Lazy(part)
+    }
+}
+
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, preload(load_messages), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView, SplitLoaderError> {
+    Ok(view! { <Messages session ids /> }.into_any())
+}
+
+#[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
+    Ok(match part {
+        LazyPart::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
+        LazyPart::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
+        LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
+        LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),
+        LazyPart::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
+        LazyPart::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
+        LazyPart::Playback { conversation, message, played } => {
+            view! { <PlaybackSheet conversation message played /> }.into_any()
+        }
+        LazyPart::Queue(session) => view! { <Queue session /> }.into_any(),
+        LazyPart::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
+        LazyPart::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
+        LazyPart::Settings { sheet, list } => view! { <SettingsPage sheet list /> }.into_any(),
+        LazyPart::SetupDialog { opened, connecting } => view! { <SetupDialog opened connecting /> }.into_any(),
+        LazyPart::Share { conversation, sharing } => view! { <ShareSheet conversation sharing /> }.into_any(),
+        LazyPart::Tools(panel) => tools_panel::content(panel),
+        LazyPart::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
+        LazyPart::UndoNotes(list) => view! { <UndoNotes list /> }.into_any(),
+        LazyPart::Usage { of, shown } => view! { <UsageSheet of shown /> }.into_any(),
+    })
+}
+
+/// The chunks, and whether they are loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct LazyChunks {
+    messages: File,
+    others: File,
+}
+
+impl LazyChunks {
+    /// Creates the state for a page that starts with `content`.
+    pub(crate) fn new(content: &Content) -> Self {
+        Self {
+            messages: File::new(MESSAGES, matches!(content, Content::Conversation(Sent::Read(_)))),
+            others: File::new(OTHERS, matches!(content, Content::Settings)),
+        }
+    }
+
+    /// Provides the chunks to the page. Loads the one with messages when the user starts to write.
+    pub(crate) fn provide(self) {
+        provide_context(self);
+        effect(move || browser::at_first_key(move || self.messages.fetch()));
+    }
+
+    /// Parses the conversation in the document once the code for that has loaded. The receiver ends without a value if
+    /// the conversation cannot be parsed.
+    pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
+        let (tell, told) = oneshot::channel();
+        let File { load: file, is_here, is_coming, .. } = self.messages;
+        is_coming.set_value(true);
+        // The server-rendered messages are used from then on.
+        let placed = in_place();
+        spawn_local(async move {
+            let (came, ()) = join(load(file, || true), placed).await;
+            is_coming.set_value(false);
+            is_here.set(came);
+            browser::next_task().await;
+            let read = reading::conversation(json).await;
+            browser::next_task().await;
+            if let Ok(Some(conversation)) = read {
+                let _ = tell.send(conversation);
+            }
+        });
+        told
+    }
+
+    fn file_of(self, part: &Part) -> File {
+        match part {
+            Part::Messages { .. } => self.messages,
+            Part::Lazy(_) => self.others,
+        }
+    }
+}
+
+/// Returns `true` if messages can be rendered. Until then, nothing can be scrolled. Tracked.
+pub(crate) fn has_messages() -> bool {
+    use_context().is_none_or(|LazyChunks { messages, .. }| messages.is_here.get())
+}
+
+/// Loads a chunk with its style, and returns `true` if both succeeded.
+type Load = fn() -> LocalBoxFuture<'static, bool>;
+
+const MESSAGES: Load = || {
+    let loaded = join(load_messages(), reading::load()).map(|(drawing, reading)| drawing.is_ok() && reading.is_ok());
+    with_style(loaded.boxed_local()).boxed_local()
+};
+
+const OTHERS: Load = || with_style(load_others().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
+
+async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
+    let (is_here, is_styled) = join(file, browser::load_style()).await;
+    is_here && is_styled
+}
+
+/// Loads the code that the page at `address` needs to be interactive. The server-rendered page stays meanwhile.
+#[cfg(feature = "browser")]
+pub(crate) async fn load_first(address: Address) -> bool {
+    match address {
+        Address::Settings => load(OTHERS, || true).await,
+        Address::NewChat | Address::Conversation(_) | Address::Malformed => true,
+    }
+}
+
+/// Loads a chunk, with retries, and returns `true` if it succeeded.
+async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
+    browser::load_chunk(async || load().await.then_some(()), is_wanted).await.is_some()
+}
+
+/// A chunk.
+#[derive(Clone, Copy)]
+struct File {
+    load: Load,
+    is_here: RwSignal<bool>,
+    is_coming: StoredValue<bool>,
+    is_wanted: StoredValue<bool>,
+}
+
+impl File {
+    fn new(load: Load, is_here: bool) -> Self {
+        let (is_coming, is_wanted) = (StoredValue::new(false), StoredValue::new(false));
+        Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
+    }
+
+    /// Loads the chunk, unless it is loaded or being loaded.
+    fn fetch(self) {
+        if self.is_here.get_untracked() || self.is_coming.get_value() {
+            return;
+        }
+        self.is_coming.set_value(true);
+        spawn_local(async move {
+            let is_here = load(self.load, move || self.is_wanted.get_value()).await;
+            self.is_coming.set_value(false);
+            self.is_here.set(is_here);
+        });
+    }
+}
+
+/// Renders a part as long as it has data.
+pub(crate) fn lazy<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
+    draw_when_here(Box::new(move || part().map(Into::into)))
+}
+
+fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
+    let chunks = use_context::<LazyChunks>();
+    let content = move || {
+        let part = part()?;
+        // The server has all code.
+        if browser::IS_HERE {
+            let file = chunks?.file_of(&part);
+            if !file.is_here.get() {
+                file.is_wanted.set_value(true);
+                file.fetch();
+                return None;
+            }
+        }
+        match part {
+            Part::Messages { session, ids } => draw_messages(session, ids).now_or_never()?.ok(),
+            Part::Lazy(part) => draw_lazy(part).now_or_never()?.ok(),
+        }
+    };
+    content.into_any()
+}

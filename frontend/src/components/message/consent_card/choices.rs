@@ -1,0 +1,103 @@
+//! The buttons of a card, each with its key.
+
+use leptos::{ev::MouseEvent, prelude::*};
+use tallybook_protocol::ApprovalScope;
+
+use super::card::Card;
+use crate::{browser, components::parts::ids::card_id, reactive::memo, session::kept_input};
+
+impl Card {
+    pub(super) fn choices(self) -> AnyView {
+        let Self { is_ready, is_denying, text, .. } = self;
+        let has_keys = browser::IS_HERE && browser::has_single_keys();
+        let key = move |number: &'static str| {
+            move || (has_keys && self.is_first.get()).then(|| view! { <kbd aria-hidden="true">{number}</kbd> })
+        };
+        let is_always = move || self.scope.get() == ApprovalScope::Always;
+        let is_whole = move || self.call.with(|call| call.as_ref().is_some_and(|call| call.input.is_whole()));
+        let is_flawed = memo(move |_| self.changed_input().is_err());
+        let is_unseen = memo(move |_| !self.is_seen());
+        let reason_id = format!("{}-unseen", card_id(self.id));
+        let allow = move |name: &'static str, keys: &'static str, label: &'static str, remembers: bool| {
+            let described_by = reason_id.clone();
+            let press = move |event: MouseEvent| {
+                // The second click of a double click was meant for the previous card.
+                if event.detail() < 2 {
+                    self.allow(remembers.then(|| self.scope.get_untracked()));
+                }
+            };
+            view! {
+                <button
+                    type="button"
+                    class="button"
+                    class:primary=!remembers
+                    data-testid=name
+                    aria-keyshortcuts=keys
+                    disabled=move || !is_ready.get() || is_flawed.get()
+                    // Still focusable, so that a screen reader can reach the reason.
+                    aria-disabled=move || is_unseen.get().then_some("true")
+                    aria-describedby=move || is_unseen.get().then(|| described_by.clone())
+                    title=move || is_unseen.get().then(|| text.show_input_first())
+                    on:click=press
+                >
+                    {key(keys)}{label}
+                </button>
+            }
+            .into_any()
+        };
+        let unseen_id = format!("{}-unseen", card_id(self.id));
+        view! {
+            <div class="consent-choices">
+                {move || is_unseen.get().then(|| view! {
+                    <button
+                        type="button"
+                        class="button consent-unseen"
+                        id=unseen_id.clone()
+                        data-testid="show-input"
+                        on:click=move |_| self.unfold()
+                    >
+                        {text.show_input_first()}
+                    </button>
+                })}
+                {allow("allow-once", "1", text.allow_once(), false)}
+                <span class="consent-scope">
+                    {allow("allow-from-now-on", "2", text.always_allow(), true)}
+                    <select
+                        class="field"
+                        data-testid="scope"
+                        aria-label=text.approval_scope()
+                        on:change:target=move |event| self.scope.set(match event.target().value().as_str() {
+                            "always" => ApprovalScope::Always,
+                            _ => ApprovalScope::Conversation,
+                        })
+                    >
+                        <option value="conversation">{text.scope_here()}</option>
+                        <option value="always" prop:selected=is_always>{text.scope_always()}</option>
+                    </select>
+                </span>
+                <button
+                    type="button"
+                    class="button danger"
+                    data-testid="deny"
+                    aria-keyshortcuts="3"
+                    disabled=move || !is_ready.get()
+                    on:click=move |_| is_denying.set(true)
+                >
+                    {key("3")}{text.deny()}
+                </button>
+                {move || (self.edited.with(Option::is_none) && is_whole()).then(|| view! {
+                    <button
+                        type="button"
+                        class="button quiet"
+                        data-testid="change-input"
+                        disabled=move || is_unseen.get()
+                        on:click=move |_| self.edited.set(Some(kept_input(self.id).unwrap_or_else(|| self.proposed())))
+                    >
+                        {move || if kept_input(self.id).is_some() { text.continue_editing_input() } else { text.edit_input() }}
+                    </button>
+                })}
+            </div>
+        }
+        .into_any()
+    }
+}

@@ -1,0 +1,127 @@
+//! A message of the reader's own while it is changed in its place: Enter sends it as another version, Esc leaves it as it
+//! is.
+
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
+use tallybook_protocol::MessageId;
+
+use crate::{
+    browser,
+    components::{
+        composer::file_names::removable_files,
+        parts::{
+            commands::escapes,
+            ids::COMPOSER_ID,
+            typing::{focus_composer, sends},
+        },
+    },
+    language::use_language,
+    mount_schedule::in_next_frame,
+    reactive::{effect, memo},
+    session::{Phase, Session},
+};
+
+/// The field in the message's place.
+#[component]
+pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
+    let text = use_language();
+    let field = NodeRef::<html::Textarea>::new();
+    // Kept with the session, so that it is there again after a reload.
+    let draft = memo(move |_| {
+        session.edited.with(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default())
+    });
+    let files = memo(move |_| {
+        session.edited.with(|edited| edited.as_ref().map(|edited| edited.files.clone()).unwrap_or_default())
+    });
+    let remove = Callback::new(move |file| session.remove_edited_file(file));
+    let is_blank = move || draft.with(|draft| draft.trim().is_empty()) && files.with(Vec::is_empty);
+    effect(move || {
+        if let Some(field) = field.get() {
+            in_next_frame(move || {
+                let _ = field.focus();
+                let end = u32::try_from(field.value().encode_utf16().count()).unwrap_or(u32::MAX);
+                let _ = field.set_selection_range(end, end);
+            });
+        }
+    });
+    // Why it cannot be sent now.
+    let why_not = memo(move |_| match session.phase.get() {
+        Phase::Idle => None,
+        Phase::Awaiting => Some(text.decide_first()),
+        _ => Some(text.wait_for_answer()),
+    });
+    // Sent or left, the field is gone; what one types next is not to be lost.
+    on_cleanup(focus_composer);
+    let send = move || session.edit(id, draft.get_untracked());
+    let cancel = move || {
+        let is_from_field =
+            session.edited.with_untracked(|edited| edited.as_ref().is_some_and(|edited| edited.is_from_field));
+        session.begin_edit(None);
+        // The form is removed. The focus returns to the element that opened it.
+        in_next_frame(move || {
+            if is_from_field {
+                browser::focus(COMPOSER_ID);
+            } else {
+                browser::focus(&format!("message-{id} [data-testid=edit]"));
+            }
+        });
+    };
+    view! {
+        <form
+            class="edit composer"
+            on:submit=move |event: SubmitEvent| {
+                event.prevent_default();
+                send();
+            }
+        >
+            {move || {
+                let files = files.get();
+                (!files.is_empty()).then(|| removable_files(&files, remove))
+            }}
+            <div class="composer-field" data-text=move || draft.get()>
+                <textarea
+                    data-testid="edit-field"
+                    rows="1"
+                    dir="auto"
+                    autocomplete="off"
+                    aria-label=text.edit_label()
+                    node_ref=field
+                    prop:value=move || draft.get()
+                    on:input:target=move |event| session.write_edit(event.target().value())
+                    on:keydown=move |event: KeyboardEvent| {
+                        if sends(&event) {
+                            event.prevent_default();
+                            send();
+                        } else if escapes(&event) {
+                            event.stop_propagation();
+                            cancel();
+                        }
+                    }
+                ></textarea>
+            </div>
+            <div class="composer-bar">
+                <span class="composer-hint" role="status">
+                    {move || why_not.get().unwrap_or_else(|| text.edit_hint())}
+                </span>
+                <span class="edit-buttons">
+                    <button type="button" class="button small" data-testid="edit-cancel" on:click=move |_| cancel()>
+                        {text.cancel()}
+                    </button>
+                    <button
+                        type="submit"
+                        class="button small primary"
+                        data-testid="edit-send"
+                        title=move || why_not.get()
+                        disabled=move || why_not.get().is_some() || is_blank()
+                    >
+                        {text.send()}
+                    </button>
+                </span>
+            </div>
+        </form>
+    }
+    .into_any()
+}

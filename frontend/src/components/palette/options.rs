@@ -1,0 +1,201 @@
+//! The options of the command palette: conversations and commands that match the typed text.
+
+use std::time::Duration;
+
+use leptos::{prelude::*, task::spawn_local};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, Listed},
+    browser,
+    components::{
+        palette::{Key, Palette, option_id},
+        parts::icon::{Draw, Icon},
+    },
+    conversation_list::ConversationList,
+    language::{Language, use_language},
+    mount_schedule::in_next_frame,
+    palette::{Action, Choice, Hit, PaletteCommand, commands, hits},
+    reactive::{effect, memo},
+};
+
+/// Pause after typing before the server is asked.
+const TYPING_PAUSE: Duration = Duration::from_millis(200);
+
+/// The options.
+#[component]
+pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<Action>) -> impl IntoView {
+    let text = use_language();
+    let Palette { situation, query, chosen, count, keys, .. } = palette;
+    let further = further_conversations(query);
+    let found = memo(move |_| {
+        let Some(situation) = situation.get() else { return Vec::new() };
+        let conversations = further.with(|further| conversations(list, further));
+        let commands = commands(&situation).into_iter();
+        let commands =
+            commands.map(|command| Choice { action: Action::PaletteCommand(command), label: text.command(command) });
+        query.with(|query| hits(query, conversations, commands.collect()))
+    });
+    effect(move || count.set(found.with(Vec::len)));
+    let choose = move |action: Action| {
+        palette.close();
+        run.run(action);
+    };
+    let take = move |key: Key| {
+        let count = found.with_untracked(Vec::len);
+        let at = chosen.get_untracked();
+        let next = match key {
+            Key::Down => (at + 1) % count.max(1),
+            Key::Up => (at + count.max(1) - 1) % count.max(1),
+            Key::First => 0,
+            Key::Last => count.saturating_sub(1),
+            Key::Choose => {
+                if let Some(action) = found.with_untracked(|found| found.get(at).map(|hit| hit.choice.action)) {
+                    choose(action);
+                }
+                return;
+            }
+        };
+        chosen.set(next);
+        in_next_frame(move || browser::scroll_into_view(&option_id(next)));
+    };
+    effect(move || {
+        if keys.with(|keys| !keys.is_empty()) {
+            keys.try_update(std::mem::take).into_iter().flatten().for_each(take);
+        }
+    });
+    let rows = move || {
+        let row = |(at, hit): (usize, Hit)| {
+            let action = hit.choice.action;
+            view! {
+                <li
+                    class="palette-option"
+                    role="option"
+                    id=option_id(at)
+                    data-testid="palette-option"
+                    aria-selected=move || (chosen.get() == at).to_string()
+                    on:click=move |_| choose(action)
+                >
+                    <Draw icon=icon_of(action) />
+                    <span class="palette-label">{marked(&hit)}</span>
+                </li>
+            }
+            .into_any()
+        };
+        found.get().into_iter().enumerate().map(row).collect_view()
+    };
+    view! {
+        <ul class="palette-options" role="listbox" id="palette-options" aria-label=text.palette_title()>
+            {rows}
+        </ul>
+        <p class="palette-note" role="status">{move || found.with(Vec::is_empty).then(|| text.palette_nothing())}</p>
+    }
+    .into_any()
+}
+
+/// Finds conversations that match the typed text and may not be loaded here.
+fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
+    let further = RwSignal::new(Vec::new());
+    effect(move || {
+        let asked = query.get();
+        further.set(Vec::new());
+        if asked.trim().is_empty() {
+            return;
+        }
+        spawn_local(async move {
+            browser::sleep(TYPING_PAUSE).await;
+            let is_asked = || query.try_with_untracked(|query| *query == asked) == Some(true);
+            if !is_asked() {
+                return;
+            }
+            // If the request fails, the options are those of the loaded list.
+            let found = api::list_conversations(Listed::Matching(asked.trim()), None).await;
+            if let Some(page) = found.ok().filter(|_| is_asked()) {
+                let found = page.items.into_iter().map(|item| conversation(item.uuid, item.title));
+                further.set(found.collect());
+            }
+        });
+    });
+    further
+}
+
+/// Returns the loaded conversations and those that the server found.
+fn conversations(list: ConversationList, further: &[Choice]) -> Vec<Choice> {
+    let mut here: Vec<Choice> = list.recent().into_iter().map(|item| conversation(item.uuid, item.title)).collect();
+    let is_new = |other: &&Choice| here.iter().all(|held| held.action != other.action);
+    let new: Vec<Choice> = further.iter().filter(is_new).cloned().collect();
+    here.extend(new);
+    here
+}
+
+fn conversation(uuid: Uuid, label: String) -> Choice {
+    Choice { action: Action::Conversation(uuid), label }
+}
+
+/// Renders a label with its matches marked.
+fn marked(hit: &Hit) -> AnyView {
+    let label = &hit.choice.label;
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for range in &hit.marks {
+        let plain = label.get(end..range.start).unwrap_or_default().to_owned();
+        let mark = label.get(range.clone()).unwrap_or_default().to_owned();
+        parts.push(view! { {plain}<mark>{mark}</mark> }.into_any());
+        end = range.end;
+    }
+    parts.push(label.get(end..).unwrap_or_default().to_owned().into_any());
+    parts.into_any()
+}
+
+fn icon_of(action: Action) -> Icon {
+    match action {
+        Action::Conversation(_) => Icon::Speech,
+        Action::PaletteCommand(PaletteCommand::NewChat) => Icon::Plus,
+        Action::PaletteCommand(PaletteCommand::Rename(_)) => Icon::Pencil,
+        Action::PaletteCommand(PaletteCommand::Pin(..)) => Icon::Pin,
+        Action::PaletteCommand(PaletteCommand::Archive(..) | PaletteCommand::OpenArchive) => Icon::Box,
+        Action::PaletteCommand(PaletteCommand::Export(..)) => Icon::Download,
+        Action::PaletteCommand(PaletteCommand::Delete(_)) => Icon::Bin,
+        Action::PaletteCommand(PaletteCommand::Stop) => Icon::Square,
+        Action::PaletteCommand(PaletteCommand::CopyAnswer) => Icon::Copy,
+        Action::PaletteCommand(PaletteCommand::ToggleSidebar) => Icon::Panel,
+        Action::PaletteCommand(PaletteCommand::Tools) => Icon::Sliders,
+        Action::PaletteCommand(PaletteCommand::Settings) => Icon::Gear,
+        Action::PaletteCommand(PaletteCommand::ConnectModel | PaletteCommand::AddToolServer) => Icon::Link,
+        Action::PaletteCommand(PaletteCommand::Select) => Icon::Check,
+        Action::PaletteCommand(
+            PaletteCommand::Search | PaletteCommand::Theme(_) | PaletteCommand::Language(_) | PaletteCommand::Help,
+        ) => Icon::Command,
+    }
+}
+
+impl Language {
+    /// Returns the label of a command.
+    fn command(self, command: PaletteCommand) -> String {
+        match command {
+            PaletteCommand::Stop => self.key_stop().to_owned(),
+            PaletteCommand::CopyAnswer => self.copy_last_answer().to_owned(),
+            PaletteCommand::NewChat => self.new_chat().to_owned(),
+            PaletteCommand::Rename(_) => self.rename_this().to_owned(),
+            PaletteCommand::Pin(_, true) => self.pin_this().to_owned(),
+            PaletteCommand::Pin(_, false) => self.unpin_this().to_owned(),
+            PaletteCommand::Archive(_, true) => self.archive_this().to_owned(),
+            PaletteCommand::Archive(_, false) => self.unarchive_this().to_owned(),
+            PaletteCommand::Export(_, "json") => self.export_json().to_owned(),
+            PaletteCommand::Export(_, "zip") => self.export_zip().to_owned(),
+            PaletteCommand::Export(..) => self.export_markdown().to_owned(),
+            PaletteCommand::Delete(_) => self.delete_this().to_owned(),
+            PaletteCommand::Search => self.search().to_owned(),
+            PaletteCommand::Select => self.select_multiple().to_owned(),
+            PaletteCommand::OpenArchive => self.open_archive().to_owned(),
+            PaletteCommand::ToggleSidebar => self.toggle_sidebar().to_owned(),
+            PaletteCommand::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),
+            PaletteCommand::Language(language) => format!("{}: {}", self.language_label(), language.name()),
+            PaletteCommand::Settings => self.settings().to_owned(),
+            PaletteCommand::ConnectModel => self.connect_model().to_owned(),
+            PaletteCommand::AddToolServer => self.add_tool_server().to_owned(),
+            PaletteCommand::Tools => self.tools_choose().to_owned(),
+            PaletteCommand::Help => self.help_title().to_owned(),
+        }
+    }
+}

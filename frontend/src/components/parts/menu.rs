@@ -1,0 +1,62 @@
+//! Behavior that all menus share, as the ARIA Authoring Practices describe it. A menu is a native popover, so the browser
+//! opens it, closes it with Escape or a click outside, and gives the focus back to its button.
+
+use leptos::ev::{Event, KeyboardEvent};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+/// Returns `true` if the menu is open.
+pub(crate) fn is_open(menu: &HtmlElement) -> bool {
+    menu.matches(":popover-open") == Ok(true)
+}
+
+/// Focuses the first item of a menu that was opened, unless the user has already moved to an item. Returns `true` if the
+/// menu is open now.
+pub(crate) fn toggled(event: &Event) -> bool {
+    let Some(menu) = menu_of(event).filter(is_open) else { return false };
+    if let Some(first) = items(&menu).first()
+        && menu.matches(":focus-within") != Ok(true)
+    {
+        let _ = first.focus();
+    }
+    true
+}
+
+/// Handles a key press in an open menu: arrows, Home and End move the focus, and Tab closes the menu.
+pub(crate) fn press(event: &KeyboardEvent) {
+    let Some(menu) = menu_of(event) else { return };
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        return;
+    }
+    let items = items(&menu);
+    let at = items.iter().position(|item| item.matches(":focus") == Ok(true));
+    let last = items.len().saturating_sub(1);
+    let next = match &*event.key() {
+        "ArrowDown" => at.filter(|at| *at < last).map_or(0, |at| at + 1),
+        "ArrowUp" => at.filter(|at| *at > 0).map_or(last, |at| at - 1),
+        "Home" => 0,
+        "End" => last,
+        "Tab" => {
+            // The focus returns to the button, from which Tab moves it.
+            let _ = menu.hide_popover();
+            return;
+        }
+        _ => return,
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    if let Some(item) = items.get(next) {
+        let _ = item.focus();
+    }
+}
+
+fn menu_of(event: &Event) -> Option<HtmlElement> {
+    event.current_target()?.dyn_into().ok()
+}
+
+/// Returns the visible items, in order.
+fn items(menu: &HtmlElement) -> Vec<HtmlElement> {
+    let Ok(found) = menu.query_selector_all("[role^=menuitem]:not(:disabled)") else { return Vec::new() };
+    let items = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
+    items.filter(|item| item.offset_width() > 0).collect()
+}
