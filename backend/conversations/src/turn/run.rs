@@ -307,7 +307,7 @@ mod tests {
     use std::{collections::BTreeSet, sync::Arc};
 
     use futures_util::FutureExt as _;
-    use tallybook_accounts::UserId;
+    use tallybook_accounts::{UserId, UserPermissions};
     use tallybook_protocol::AnswerMode;
 
     use crate::{
@@ -329,6 +329,7 @@ mod tests {
         let turn = Turn {
             context: Arc::clone(&context),
             user: UserId::LOCAL,
+            permissions: UserPermissions::default(),
             conversation_id: fixture.conversation_id,
             rows,
             model: context.models.default_model(),

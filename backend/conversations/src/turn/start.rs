@@ -422,7 +422,7 @@ mod tests {
         SqlitePool,
         sqlite::{SqliteConnectOptions, SqlitePoolOptions},
     };
-    use tallybook_accounts::UserId;
+    use tallybook_accounts::{UserId, UserPermissions};
     use tallybook_database::Database;
     use tallybook_protocol::{AnswerMode, ChatEvent, MessageStatus, Snapshot};
 

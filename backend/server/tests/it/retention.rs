@@ -193,7 +193,6 @@ const EXEMPT: [(&str, &[&str]); 6] = [
             "conversations::replace_title",
             "conversations::find_claim",
             "conversations::list_claimed",
-            "copies::set_head",
             "turns::begin_turn",
             "turns::end_turn",
             "turns::RELEASE",
