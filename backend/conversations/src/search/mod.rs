@@ -1,7 +1,8 @@
-//! Searches a user's conversations, or one of them, for the words of a query. A search reads what is stored in batches,
-//! within a time limit per page; the next page continues from there. `terms` parses the query, and `snippet` makes the
-//! excerpts.
+//! Searches a user's conversations, or one of them, for the words of a query. A search compares the stored texts in
+//! batches, within a time limit per page; the next page continues from there. `index` narrows the search of all
+//! conversations down to messages that can match. `terms` parses the query, and `snippet` makes the excerpts.
 
+pub(crate) mod index;
 mod snippet;
 mod terms;
 
@@ -24,6 +25,7 @@ use crate::{
     branch::tree::branch,
     context::Context,
     limits::MAX_SEARCH_HITS,
+    search::index::candidates::{Candidates, Selection},
     service::ConversationService,
     store::{
         ConversationId, messages,
@@ -118,10 +120,21 @@ async fn find_rows(
     let slot = Arc::new(slot);
     let patterns: Arc<[Pattern]> = words.iter().map(|word| Pattern::new(word)).collect();
     let mut messages = FIRST_BATCH;
+    let mut candidates = match scope {
+        Scope::User(user) => Candidates::load(&context.db, user, words).await?,
+        Scope::Conversation(_) => None,
+    };
     loop {
         let began = Instant::now();
         let limit = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
-        let batch = Batch { scope, cursor, messages, limit };
+        let selection = match &mut candidates {
+            Some(candidates) => candidates.next_batch(&context.db, cursor.time, messages as usize).await?,
+            None => None,
+        };
+        if selection.is_none() {
+            candidates = None;
+        }
+        let batch = Batch { scope, cursor, messages, limit, selection: selection.unwrap_or_default() };
         let until = match search_batch(context, batch, &patterns, &slot).await {
             Ok((mut found, until)) => {
                 rows.append(&mut found);
@@ -152,13 +165,14 @@ async fn find_rows(
 }
 
 /// The range of one batch.
-#[derive(Clone, Copy)]
 struct Batch {
     scope: Scope,
     cursor: Cursor,
     messages: u32,
     /// Maximum number of hits.
     limit: u32,
+    /// The candidates among the messages.
+    selection: Selection,
 }
 
 type Searched = (Vec<HitRow>, Option<DateTime<Utc>>);
@@ -181,9 +195,12 @@ async fn search_batch(
 }
 
 async fn run_batch(db: &Database, batch: Batch, patterns: &[Pattern]) -> sqlx::Result<Searched> {
-    let Batch { scope, cursor, messages, limit } = batch;
-    let until = search::find_batch_end(db, scope, cursor, messages, MAX_BATCH_BYTES).await?;
-    Ok((search::list_hits(db, scope, patterns, cursor, until, limit).await?, until))
+    let Batch { scope, cursor, messages, limit, selection } = batch;
+    let candidates = selection.messages.as_deref();
+    let until = search::find_batch_end(db, scope, cursor, messages, MAX_BATCH_BYTES, candidates).await?;
+    // The batch ends where one of the two does first. Candidates are in the order newest first.
+    let until = until.max(selection.until);
+    Ok((search::list_hits(db, scope, patterns, cursor, until, limit, candidates).await?, until))
 }
 
 /// Returns the cursor before everything with this time, in the order of the search.

@@ -1,0 +1,191 @@
+//! Adds messages to the index of the search, in the background and in blocks.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, FailureKind, classify, is_unique_violation, with_retries};
+use tallybook_protocol::MessageId;
+use tokio::time::sleep;
+
+use crate::{
+    context::Context,
+    search::index::block::Builder,
+    store::{
+        ConversationId,
+        search_index::{self, CallTexts, NewBlock, UnindexedConversation, UnindexedMessage},
+    },
+};
+
+/// Interval between two checks of all users.
+const POLL_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Pause after each block, so that other writes are not held up.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Number of users that are read at a time.
+const USERS_PER_READ: u32 = 100;
+
+/// Number of conversations, and of their messages, that are read at a time.
+const CONVERSATIONS_PER_READ: u32 = 200;
+const MESSAGES_PER_READ: u32 = 1000;
+
+/// A block is full with texts of this size, in bytes, or with this number of messages.
+const BLOCK_BYTES: i64 = 1024 * 1024;
+const BLOCK_MESSAGES: usize = 5000;
+
+/// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So the
+/// texts of a block have less than 2 MiB, which are at most 4500 columns.
+const MAX_MESSAGE_BYTES: i64 = BLOCK_BYTES;
+
+/// Indexes the messages of all users whenever they fill a block, until the server drains.
+pub(crate) async fn watch(context: Arc<Context>) {
+    while context.draining.run_until_cancelled(sleep(POLL_INTERVAL)).await.is_some() {
+        let filled = context.draining.run_until_cancelled(fill_all(&context.db, Fill::Full));
+        match filled.await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::warn!(%error, "messages could not be added to the index of the search"),
+            None => return,
+        }
+    }
+}
+
+/// Adds all messages to the index of the search, even if they do not fill a block.
+pub async fn index_all_messages(db: &Database) -> sqlx::Result<()> {
+    fill_all(db, Fill::All).await
+}
+
+/// Selects the messages that are indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    /// As many as fill blocks.
+    Full,
+    /// All of them.
+    All,
+}
+
+async fn fill_all(db: &Database, fill: Fill) -> sqlx::Result<()> {
+    let mut after = UserId(0);
+    loop {
+        let users = search_index::list_users(db, after, USERS_PER_READ).await?;
+        let Some(last) = users.last() else { return Ok(()) };
+        after = *last;
+        for user in users {
+            let (bytes, messages) = search_index::count_unindexed(db, user).await?;
+            let is_full = bytes >= BLOCK_BYTES || usize::try_from(messages).is_ok_and(|count| count >= BLOCK_MESSAGES);
+            if !is_full && fill == Fill::Full {
+                continue;
+            }
+            match fill_user(db, user, fill).await {
+                // Another process indexes the same messages.
+                Err(error) if is_unique_violation(&error) => {}
+                // Such as a message that was deleted meanwhile.
+                Err(error) if classify(&error) == FailureKind::Permanent => {
+                    tracing::warn!(%error, user = user.0, "a user's messages could not be added to the index of the search");
+                }
+                filled => filled?,
+            }
+        }
+    }
+}
+
+/// Adds a user's messages to the index.
+async fn fill_user(db: &Database, user: UserId, fill: Fill) -> sqlx::Result<()> {
+    let mut pending = Pending { user, messages: Vec::new(), bytes: 0, conversations: Vec::new() };
+    let mut after = ConversationId(0);
+    loop {
+        let list = search_index::list_unindexed_conversations(db, user, after, CONVERSATIONS_PER_READ);
+        let conversations = list.await?;
+        let Some(last) = conversations.last() else { break };
+        after = last.id;
+        for conversation in conversations {
+            pending.add_conversation(db, conversation).await?;
+        }
+    }
+    if fill == Fill::All { pending.write(db).await } else { Ok(()) }
+}
+
+/// Messages that are not in the index and wait until they fill a block.
+struct Pending {
+    user: UserId,
+    messages: Vec<UnindexedMessage>,
+    bytes: i64,
+    /// The conversations that are indexed completely as soon as these messages are.
+    conversations: Vec<UnindexedConversation>,
+}
+
+impl Pending {
+    /// Adds the messages of a conversation, and writes each block that is full.
+    async fn add_conversation(&mut self, db: &Database, conversation: UnindexedConversation) -> sqlx::Result<()> {
+        let (mut after, mut is_complete) = (MessageId(0), true);
+        loop {
+            let messages =
+                search_index::list_unindexed_messages(db, conversation.id, after, MESSAGES_PER_READ).await?;
+            let Some(last) = messages.last() else { break };
+            after = last.id;
+            for message in messages {
+                if !message.has_ended || message.bytes > MAX_MESSAGE_BYTES {
+                    is_complete = false;
+                    continue;
+                }
+                self.messages.push(message);
+                self.bytes += message.bytes;
+                if self.bytes >= BLOCK_BYTES || self.messages.len() >= BLOCK_MESSAGES {
+                    self.write(db).await?;
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+        if is_complete {
+            self.conversations.push(conversation);
+        }
+        if self.messages.is_empty() { self.write(db).await } else { Ok(()) }
+    }
+
+    /// Writes the messages as a block, and marks the conversations that are now indexed.
+    async fn write(&mut self, db: &Database) -> sqlx::Result<()> {
+        let messages = std::mem::take(&mut self.messages);
+        self.bytes = 0;
+        if !messages.is_empty() {
+            let block = build(db, self.user, &messages).await?;
+            with_retries(|| search_index::create_block(db, &block)).await?;
+        }
+        search_index::set_indexed(db, &std::mem::take(&mut self.conversations)).await
+    }
+}
+
+/// Builds the block of some messages.
+async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sqlx::Result<NewBlock> {
+    let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
+    let mut contents: HashMap<MessageId, String> =
+        search_index::list_contents(db, &ids).await?.into_iter().collect();
+    let mut calls: HashMap<MessageId, Vec<CallTexts>> = HashMap::new();
+    for call in search_index::list_call_texts(db, &ids).await? {
+        calls.entry(call.message_id).or_default().push(call);
+    }
+    let messages = messages.to_vec();
+    let times = times(&messages);
+    let build = move || {
+        let mut builder = Builder::new();
+        for message in messages {
+            // A message without content was deleted meanwhile.
+            let Some(content) = contents.remove(&message.id) else { continue };
+            let calls = calls.remove(&message.id).unwrap_or_default();
+            let texts = calls.iter().flat_map(|call| {
+                let texts = [Some(&call.tool_name), Some(&call.input_text), call.output.as_ref(), call.error.as_ref()];
+                texts.into_iter().flatten().map(String::as_str)
+            });
+            builder.add(message.id, message.epoch, [content.as_str()].into_iter().chain(texts));
+        }
+        builder.finish()
+    };
+    let built = tokio::task::spawn_blocking(build).await;
+    let (rows, messages) = built.map_err(|error| sqlx::Error::AnyDriverError(error.into()))?;
+    Ok(NewBlock { user, times, rows, messages })
+}
+
+/// Returns the times of the oldest and the newest message.
+fn times(messages: &[UnindexedMessage]) -> (DateTime<Utc>, DateTime<Utc>) {
+    let times = || messages.iter().map(|message| message.created_at);
+    (times().min().unwrap_or_default(), times().max().unwrap_or_default())
+}

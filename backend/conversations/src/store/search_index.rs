@@ -1,0 +1,284 @@
+//! SQL for the index of the search: blocks, the messages in them, and bits. `search::index` explains them.
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, LONG_STATEMENT_TIMEOUT, select};
+use tallybook_protocol::MessageId;
+
+use crate::{
+    search::index::block::Range,
+    store::{
+        by_ids::{MAX_IDS_PER_QUERY, by_ids, by_ids_of_two},
+        rows::ConversationId,
+    },
+};
+
+/// Number of slots whose bits are inserted by one statement.
+const SLOTS_PER_INSERT: usize = 512;
+
+/// Number of messages that are inserted by one statement.
+const MESSAGES_PER_INSERT: usize = 500;
+
+/// The size of a message's texts and of those of its tool calls, in bytes. MySQL returns sums as decimals.
+macro_rules! message_bytes {
+    () => {
+        "CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
+         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
+         FROM tool_calls t WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
+         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
+         FROM copied_tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED)"
+    };
+}
+pub(super) use message_bytes;
+
+/// The condition that some messages of a conversation may not be in the index. Each turn changes `updated_at`.
+macro_rules! is_not_indexed {
+    () => {
+        "(c.search_indexed_at IS NULL OR c.search_indexed_at <> c.updated_at)"
+    };
+}
+
+/// A block of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct BlockRow {
+    pub id: i64,
+    pub oldest_at: DateTime<Utc>,
+    pub newest_at: DateTime<Utc>,
+}
+
+/// A conversation of which some messages may not be in the index.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct UnindexedConversation {
+    pub id: ConversationId,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A message that is not in the index.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct UnindexedMessage {
+    pub id: MessageId,
+    pub epoch: i32,
+    pub created_at: DateTime<Utc>,
+    /// `true` if its turn has ended, so that its texts stay the same under this epoch.
+    pub has_ended: bool,
+    /// Size of its texts.
+    pub bytes: i64,
+}
+
+/// The texts of a tool call.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct CallTexts {
+    pub message_id: MessageId,
+    pub tool_name: String,
+    pub input_text: String,
+    pub output: Option<String>,
+    pub error: Option<String>,
+}
+
+/// A new block.
+pub(crate) struct NewBlock {
+    pub user: UserId,
+    /// Times of the oldest and the newest message.
+    pub times: (DateTime<Utc>, DateTime<Utc>),
+    /// The bits of each slot.
+    pub rows: Vec<Vec<u8>>,
+    pub messages: Vec<Range>,
+}
+
+/// Lists a user's blocks by the times of their newest messages.
+pub(crate) async fn list_blocks(db: &Database, user: UserId) -> sqlx::Result<Vec<BlockRow>> {
+    let list =
+        select!("SELECT id, oldest_at, newest_at FROM search_blocks WHERE user_id = ? ORDER BY newest_at, id");
+    db.reader().query(list).bind(user).fetch_all().await
+}
+
+/// Lists at most `limit` of a user's messages that are not in the index, with their times.
+pub(crate) async fn list_unindexed(
+    db: &Database,
+    user: UserId,
+    limit: usize,
+) -> sqlx::Result<Vec<(DateTime<Utc>, MessageId)>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT m.created_at, m.id FROM conversations c JOIN messages m ON m.conversation_id = c.id \
+             LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
+             WHERE c.user_id = ? AND c.deleted_at IS NULL AND s.message_id IS NULL AND ",
+            is_not_indexed!(),
+            " LIMIT ?"
+        )))
+        .bind(user)
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all()
+        .await
+}
+
+/// Returns the bits of these slots in these blocks: block, slot and bits.
+pub(crate) async fn list_bits(
+    db: &Database,
+    blocks: &[BlockRow],
+    slots: &[i32],
+) -> sqlx::Result<Vec<(i64, i32, Vec<u8>)>> {
+    let mut query = db.reader().query(select!("SELECT block_id, slot, bits FROM search_bits WHERE block_id IN ("));
+    query.push_list(blocks.iter().map(|block| block.id)).push(") AND slot IN (");
+    query.push_list(slots.iter().copied()).push(")");
+    query.fetch_all().await
+}
+
+/// Lists the messages of some blocks: block, time, message, first and last column.
+pub(crate) async fn list_messages(
+    db: &Database,
+    blocks: &[i64],
+) -> sqlx::Result<Vec<(i64, DateTime<Utc>, MessageId, i32, i32)>> {
+    let list = select!(
+        "SELECT s.block_id, m.created_at, m.id, s.first_column, s.last_column FROM search_messages s \
+         JOIN messages m ON m.id = s.message_id WHERE s.block_id IN ("
+    );
+    by_ids(db, list, blocks, ")").await
+}
+
+/// Lists at most `limit` users after the user `after`, by ID.
+pub(crate) async fn list_users(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserId>> {
+    let list = select!("SELECT id FROM users WHERE id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?");
+    db.reader().query(list).bind(after).bind(limit).fetch_values().await
+}
+
+/// Returns the size of a user's texts that are not in the index, in bytes, and the number of their messages.
+pub(crate) async fn count_unindexed(db: &Database, user: UserId) -> sqlx::Result<(i64, i64)> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT CAST(COALESCE(SUM(",
+            message_bytes!(),
+            "), 0) AS SIGNED), COUNT(*) FROM conversations c JOIN messages m ON m.conversation_id = c.id \
+             LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
+             WHERE c.user_id = ? AND c.deleted_at IS NULL AND s.message_id IS NULL AND ",
+            is_not_indexed!()
+        )))
+        .with_timeout(LONG_STATEMENT_TIMEOUT)
+        .bind(user)
+        .fetch_one()
+        .await
+}
+
+/// Lists at most `limit` of a user's conversations, after the conversation `after`, of which some messages may not be in
+/// the index.
+pub(crate) async fn list_unindexed_conversations(
+    db: &Database,
+    user: UserId,
+    after: ConversationId,
+    limit: u32,
+) -> sqlx::Result<Vec<UnindexedConversation>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT c.id, c.updated_at FROM conversations c WHERE c.user_id = ? AND c.id > ? AND c.deleted_at IS NULL \
+             AND c.head_message_id IS NOT NULL AND ",
+            is_not_indexed!(),
+            " ORDER BY c.id LIMIT ?"
+        )))
+        .bind(user)
+        .bind(after)
+        .bind(limit)
+        .fetch_all()
+        .await
+}
+
+/// Lists at most `limit` messages of a conversation, after the message `after`, that are not in the index.
+pub(crate) async fn list_unindexed_messages(
+    db: &Database,
+    conversation: ConversationId,
+    after: MessageId,
+    limit: u32,
+) -> sqlx::Result<Vec<UnindexedMessage>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT m.id, m.epoch, m.created_at, m.status NOT IN ('streaming', 'awaiting_approval') AS has_ended, ",
+            message_bytes!(),
+            " AS bytes FROM messages m LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
+             WHERE m.conversation_id = ? AND m.id > ? AND s.message_id IS NULL ORDER BY m.id LIMIT ?"
+        )))
+        .with_timeout(LONG_STATEMENT_TIMEOUT)
+        .bind(conversation)
+        .bind(after)
+        .bind(limit)
+        .fetch_all()
+        .await
+}
+
+/// Returns the contents of messages.
+pub(crate) async fn list_contents(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, String)>> {
+    by_ids(db, select!("SELECT id, content FROM messages WHERE id IN ("), ids, ") ORDER BY id").await
+}
+
+/// Returns the texts of all tool calls of messages.
+pub(crate) async fn list_call_texts(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<CallTexts>> {
+    let selects = (
+        select!("SELECT message_id, tool_name, input_text, output, error FROM tool_calls WHERE message_id IN ("),
+        ") UNION ALL SELECT message_id, tool_name, input_text, output, error FROM copied_tool_calls WHERE message_id IN (",
+    );
+    by_ids_of_two(db, selects, ids, ") ORDER BY message_id").await
+}
+
+/// Stores a block. Fails with a unique violation if another process has indexed one of its messages.
+pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Result<()> {
+    let mut tx = db.begin().await?;
+    let create = tx.query("INSERT INTO search_blocks (user_id, oldest_at, newest_at) VALUES (?, ?, ?)");
+    let id = create.bind(block.user).bind(block.times.0).bind(block.times.1).execute().await?.inserted_id;
+    // The messages come first, because they can be those of another process.
+    for messages in block.messages.chunks(MESSAGES_PER_INSERT) {
+        let mut insert = tx
+            .query("INSERT INTO search_messages (message_id, epoch, block_id, first_column, last_column) VALUES ");
+        insert.push_rows(messages, |row, range| {
+            row.push(range.message).push(range.epoch).push(id).push(range.first).push(range.last);
+        });
+        insert.execute().await?;
+    }
+    let slots: Vec<(i32, &Vec<u8>)> = (0..).zip(&block.rows).collect();
+    for slots in slots.chunks(SLOTS_PER_INSERT) {
+        let mut insert = tx.query("INSERT INTO search_bits (block_id, slot, bits) VALUES ");
+        insert.push_rows(slots, |row, (slot, bits)| {
+            row.push(id).push(*slot).push(bits.as_slice());
+        });
+        insert.execute().await?;
+    }
+    tx.commit().await
+}
+
+/// Marks conversations whose messages are all in the index, except those that have changed since `updated_at` was read.
+pub(crate) async fn set_indexed(db: &Database, conversations: &[UnindexedConversation]) -> sqlx::Result<()> {
+    for conversations in conversations.chunks(MAX_IDS_PER_QUERY) {
+        let mut update = db
+            .writer()
+            .query("UPDATE conversations SET search_indexed_at = updated_at WHERE deleted_at IS NULL AND (");
+        for (number, conversation) in conversations.iter().enumerate() {
+            update.push(if number == 0 { "id = " } else { " OR id = " }).push_bind(conversation.id);
+            update.push(" AND updated_at = ").push_bind(conversation.updated_at);
+        }
+        update.push(")");
+        update.execute().await?;
+    }
+    Ok(())
+}
+
+/// Deletes a block that has texts of a conversation. The other conversations in the block are indexed later. Returns
+/// `false` if there is no such block.
+pub(crate) async fn delete_block_of(db: &Database, conversation: ConversationId) -> sqlx::Result<bool> {
+    let find = select!(
+        "SELECT s.block_id FROM messages m JOIN search_messages s ON s.message_id = m.id \
+         WHERE m.conversation_id = ? LIMIT 1"
+    );
+    let block: Option<i64> = db.reader().query(find).bind(conversation).fetch_optional_value().await?;
+    let Some(block) = block else { return Ok(false) };
+    let list = select!(
+        "SELECT DISTINCT m.conversation_id FROM search_messages s JOIN messages m ON m.id = s.message_id \
+         WHERE s.block_id = ? ORDER BY m.conversation_id"
+    );
+    let conversations: Vec<ConversationId> = db.reader().query(list).bind(block).fetch_values().await?;
+    let mut tx = db.begin().await?;
+    if !conversations.is_empty() {
+        let mut update = tx.query("UPDATE conversations SET search_indexed_at = NULL WHERE deleted_at IS NULL AND id IN (");
+        update.push_list(conversations).push(")");
+        update.execute().await?;
+    }
+    tx.query("DELETE FROM search_blocks WHERE id = ?").bind(block).execute().await?;
+    tx.commit().await?;
+    Ok(true)
+}
