@@ -152,8 +152,11 @@ pub(crate) async fn find_batch_end(
     max_bytes: i64,
     candidates: Option<&[MessageId]>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    let mut query =
-        db.reader().query(select!(concat!("SELECT m.created_at, ", message_bytes!(), " AS bytes FROM messages m WHERE ")));
+    let mut query = db.reader().query(select!(concat!(
+        "SELECT m.created_at, ",
+        message_bytes!(),
+        " AS bytes FROM messages m WHERE "
+    )));
     if !push_candidates(&mut query, candidates) {
         return Ok(None);
     }

@@ -87,8 +87,7 @@ pub(crate) struct NewBlock {
 
 /// Lists a user's blocks by the times of their newest messages.
 pub(crate) async fn list_blocks(db: &Database, user: UserId) -> sqlx::Result<Vec<BlockRow>> {
-    let list =
-        select!("SELECT id, oldest_at, newest_at FROM search_blocks WHERE user_id = ? ORDER BY newest_at, id");
+    let list = select!("SELECT id, oldest_at, newest_at FROM search_blocks WHERE user_id = ? ORDER BY newest_at, id");
     db.reader().query(list).bind(user).fetch_all().await
 }
 
@@ -224,8 +223,8 @@ pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Resul
     let id = create.bind(block.user).bind(block.times.0).bind(block.times.1).execute().await?.inserted_id;
     // The messages come first, because they can be those of another process.
     for messages in block.messages.chunks(MESSAGES_PER_INSERT) {
-        let mut insert = tx
-            .query("INSERT INTO search_messages (message_id, epoch, block_id, first_column, last_column) VALUES ");
+        let mut insert =
+            tx.query("INSERT INTO search_messages (message_id, epoch, block_id, first_column, last_column) VALUES ");
         insert.push_rows(messages, |row, range| {
             row.push(range.message).push(range.epoch).push(id).push(range.first).push(range.last);
         });
@@ -245,9 +244,8 @@ pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Resul
 /// Marks conversations whose messages are all in the index, except those that have changed since `updated_at` was read.
 pub(crate) async fn set_indexed(db: &Database, conversations: &[UnindexedConversation]) -> sqlx::Result<()> {
     for conversations in conversations.chunks(MAX_IDS_PER_QUERY) {
-        let mut update = db
-            .writer()
-            .query("UPDATE conversations SET search_indexed_at = updated_at WHERE deleted_at IS NULL AND (");
+        let mut update =
+            db.writer().query("UPDATE conversations SET search_indexed_at = updated_at WHERE deleted_at IS NULL AND (");
         for (number, conversation) in conversations.iter().enumerate() {
             update.push(if number == 0 { "id = " } else { " OR id = " }).push_bind(conversation.id);
             update.push(" AND updated_at = ").push_bind(conversation.updated_at);
@@ -274,7 +272,8 @@ pub(crate) async fn delete_block_of(db: &Database, conversation: ConversationId)
     let conversations: Vec<ConversationId> = db.reader().query(list).bind(block).fetch_values().await?;
     let mut tx = db.begin().await?;
     if !conversations.is_empty() {
-        let mut update = tx.query("UPDATE conversations SET search_indexed_at = NULL WHERE deleted_at IS NULL AND id IN (");
+        let mut update =
+            tx.query("UPDATE conversations SET search_indexed_at = NULL WHERE deleted_at IS NULL AND id IN (");
         update.push_list(conversations).push(")");
         update.execute().await?;
     }

@@ -70,14 +70,14 @@ impl Candidates {
         Ok(None)
     }
 
-    /// Returns the candidates at `time` and the newest of those before it, at most `count` of these. Returns `None` if a
-    /// block was deleted meanwhile.
-    pub(crate) async fn next_batch(
-        &mut self,
+    /// Returns the candidates at `time` and the newest of those before it, at most `count` of these. Also returns the
+    /// candidates of later batches. If a block was deleted meanwhile, returns all messages.
+    pub(crate) async fn take_batch(
+        mut self,
         db: &Database,
         time: DateTime<Utc>,
         count: usize,
-    ) -> sqlx::Result<Option<Selection>> {
+    ) -> sqlx::Result<(Selection, Option<Self>)> {
         let count = count.min(MAX_CANDIDATES);
         // Those after `time` were compared before.
         self.found.retain(|(at, _)| *at <= time);
@@ -89,7 +89,7 @@ impl Candidates {
             let until = self.found.iter().rev().map(|(at, _)| *at).filter(|at| is_ready(*at)).nth(count);
             if until.is_none() && !self.blocks.is_empty() {
                 if !self.read_blocks(db, time).await? {
-                    return Ok(None);
+                    return Ok((Selection::default(), None));
                 }
                 continue;
             }
@@ -97,7 +97,7 @@ impl Candidates {
             let messages: Vec<MessageId> = self.found.iter().filter(is_in_batch).map(|(_, id)| *id).collect();
             // Very many messages can have the same time.
             let is_short = messages.len() <= 2 * MAX_CANDIDATES;
-            return Ok(Some(Selection { messages: is_short.then_some(messages), until }));
+            return Ok((Selection { messages: is_short.then_some(messages), until }, Some(self)));
         }
     }
 
@@ -105,8 +105,7 @@ impl Candidates {
     async fn read_blocks(&mut self, db: &Database, time: DateTime<Utc>) -> sqlx::Result<bool> {
         let blocks = self.blocks.split_off(self.blocks.len().saturating_sub(self.next_blocks));
         self.next_blocks = MAX_BLOCKS.min(self.next_blocks * 2);
-        let slots: BTreeSet<i32> =
-            self.terms.iter().flatten().filter_map(|slot| i32::try_from(*slot).ok()).collect();
+        let slots: BTreeSet<i32> = self.terms.iter().flatten().filter_map(|slot| i32::try_from(*slot).ok()).collect();
         let slots: Vec<i32> = slots.into_iter().collect();
         let rows = search_index::list_bits(db, &blocks, &slots).await?;
         let bits: HashMap<(i64, i32), Vec<u8>> =

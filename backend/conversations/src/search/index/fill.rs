@@ -119,8 +119,7 @@ impl Pending {
     async fn add_conversation(&mut self, db: &Database, conversation: UnindexedConversation) -> sqlx::Result<()> {
         let (mut after, mut is_complete) = (MessageId(0), true);
         loop {
-            let messages =
-                search_index::list_unindexed_messages(db, conversation.id, after, MESSAGES_PER_READ).await?;
+            let messages = search_index::list_unindexed_messages(db, conversation.id, after, MESSAGES_PER_READ).await?;
             let Some(last) = messages.last() else { break };
             after = last.id;
             for message in messages {
@@ -157,8 +156,7 @@ impl Pending {
 /// Builds the block of some messages.
 async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sqlx::Result<NewBlock> {
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-    let mut contents: HashMap<MessageId, String> =
-        search_index::list_contents(db, &ids).await?.into_iter().collect();
+    let mut contents: HashMap<MessageId, String> = search_index::list_contents(db, &ids).await?.into_iter().collect();
     let mut calls: HashMap<MessageId, Vec<CallTexts>> = HashMap::new();
     for call in search_index::list_call_texts(db, &ids).await? {
         calls.entry(call.message_id).or_default().push(call);
