@@ -20,29 +20,29 @@ CREATE TABLE IF NOT EXISTS search_blocks (
     -- Times of its oldest and its newest message.
     oldest_at DATETIME(6) NOT NULL,
     newest_at DATETIME(6) NOT NULL,
+    -- For each message, little-endian: ID (8 bytes), time in microseconds (8), first column (4), last column (4).
+    messages MEDIUMBLOB NOT NULL,
     KEY search_blocks_user (user_id, newest_at),
     CONSTRAINT search_blocks_user_fk FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- The columns of each message. If a turn was resumed after its message was indexed, the message has a later epoch, and
--- this row says only that the block contains a former text.
+-- The block of each message. If a turn was resumed after its message was indexed, the message has a later epoch, and the
+-- block contains a former text.
 CREATE TABLE IF NOT EXISTS search_messages (
     message_id BIGINT NOT NULL,
     epoch INT NOT NULL,
     block_id BIGINT NOT NULL,
-    first_column INT NOT NULL,
-    last_column INT NOT NULL,
     PRIMARY KEY (message_id, epoch),
     KEY search_messages_block (block_id),
     CONSTRAINT search_messages_message_fk FOREIGN KEY (message_id) REFERENCES messages (id) ON DELETE CASCADE,
     CONSTRAINT search_messages_block_fk FOREIGN KEY (block_id) REFERENCES search_blocks (id) ON DELETE CASCADE
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- For each slot, one bit per column: whether a piece of the column's text (a few characters) hashes to this slot.
+-- For each slot, one bit per column: whether a piece of the column's text (up to three characters) hashes to this slot.
 CREATE TABLE IF NOT EXISTS search_bits (
     block_id BIGINT NOT NULL,
     slot INT NOT NULL,
-    bits VARBINARY(1024) NOT NULL,
+    bits VARBINARY(2048) NOT NULL,
     PRIMARY KEY (block_id, slot),
     CONSTRAINT search_bits_block_fk FOREIGN KEY (block_id) REFERENCES search_blocks (id) ON DELETE CASCADE
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -10,23 +10,23 @@ CREATE TABLE search_blocks (
     user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- Times of its oldest and its newest message.
     oldest_at TEXT NOT NULL,
-    newest_at TEXT NOT NULL
+    newest_at TEXT NOT NULL,
+    -- For each message, little-endian: ID (8 bytes), time in microseconds (8), first column (4), last column (4).
+    messages BLOB NOT NULL
 );
 CREATE INDEX search_blocks_user ON search_blocks (user_id, newest_at);
 
--- The columns of each message. If a turn was resumed after its message was indexed, the message has a later epoch, and
--- this row says only that the block contains a former text.
+-- The block of each message. If a turn was resumed after its message was indexed, the message has a later epoch, and the
+-- block contains a former text.
 CREATE TABLE search_messages (
     message_id INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
     epoch INTEGER NOT NULL,
     block_id INTEGER NOT NULL REFERENCES search_blocks (id) ON DELETE CASCADE,
-    first_column INTEGER NOT NULL,
-    last_column INTEGER NOT NULL,
     PRIMARY KEY (message_id, epoch)
 ) WITHOUT ROWID;
 CREATE INDEX search_messages_block ON search_messages (block_id);
 
--- For each slot, one bit per column: whether a piece of the column's text (a few characters) hashes to this slot.
+-- For each slot, one bit per column: whether a piece of the column's text (up to three characters) hashes to this slot.
 CREATE TABLE search_bits (
     block_id INTEGER NOT NULL REFERENCES search_blocks (id) ON DELETE CASCADE,
     slot INTEGER NOT NULL,

@@ -190,7 +190,7 @@ pub(crate) async fn list_hits(
     limit: u32,
     candidates: Option<&[MessageId]>,
 ) -> sqlx::Result<Vec<HitRow>> {
-    let batch = Batch { scope, cursor, until, limit };
+    let batch = Batch { scope, cursor, until, limit, names_messages: false };
     let mut hits = list_message_hits(db, batch, patterns, candidates).await?;
     if let Scope::User(_) = scope {
         let mut query = db
@@ -228,6 +228,7 @@ async fn list_message_hits(
     if !push_candidates(&mut query, candidates) {
         return Ok(Vec::new());
     }
+    let batch = Batch { names_messages: candidates.is_some(), ..batch };
     batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
     push_all_match(&mut query, patterns, &["m.content"]);
     batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
@@ -295,6 +296,8 @@ struct Batch {
     cursor: Cursor,
     until: Option<DateTime<Utc>>,
     limit: u32,
+    /// `true` if no index applies to the conditions on the time, because the query names the messages.
+    names_messages: bool,
 }
 
 impl Batch {
@@ -311,8 +314,10 @@ impl Batch {
                 " > "
             }
         };
-        // This condition follows from the next one. It is stated separately because an index can use it.
-        query.push(" AND ").push(time).push(behind.trim_end()).push("= ").push_bind(from);
+        if !self.names_messages {
+            // This condition follows from the next one. It is stated separately because an index can use it.
+            query.push(" AND ").push(time).push(behind.trim_end()).push("= ").push_bind(from);
+        }
         query.push(" AND (").push(time).push(behind).push_bind(from);
         query.push(" OR ").push(message).push(behind).push_bind(after_message);
         query.push(" OR (").push(message).push(" = ").push_bind(after_message);
@@ -320,7 +325,8 @@ impl Batch {
         if let Some(until) = self.until {
             // In the opposite direction.
             let before = if behind == " < " { " > " } else { " < " };
-            query.push(" AND ").push(time).push(before).push_bind(until);
+            query.push(" AND (").push(time).push(before).push_bind(until);
+            query.push(if self.names_messages { ") = 1" } else { ")" });
         }
     }
 

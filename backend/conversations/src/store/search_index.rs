@@ -78,11 +78,12 @@ pub(crate) struct CallTexts {
 /// A new block.
 pub(crate) struct NewBlock {
     pub user: UserId,
-    /// Times of the oldest and the newest message.
-    pub times: (DateTime<Utc>, DateTime<Utc>),
     /// The bits of each slot.
     pub rows: Vec<Vec<u8>>,
-    pub messages: Vec<Range>,
+    /// The columns of each message.
+    pub ranges: Vec<Range>,
+    /// The epoch of each message.
+    pub epochs: Vec<(MessageId, i32)>,
 }
 
 /// Lists a user's blocks by the times of their newest messages.
@@ -123,16 +124,9 @@ pub(crate) async fn list_bits(
     query.fetch_all().await
 }
 
-/// Lists the messages of some blocks: block, time, message, first and last column.
-pub(crate) async fn list_messages(
-    db: &Database,
-    blocks: &[i64],
-) -> sqlx::Result<Vec<(i64, DateTime<Utc>, MessageId, i32, i32)>> {
-    let list = select!(
-        "SELECT s.block_id, m.created_at, m.id, s.first_column, s.last_column FROM search_messages s \
-         JOIN messages m ON m.id = s.message_id WHERE s.block_id IN ("
-    );
-    by_ids(db, list, blocks, ")").await
+/// Returns the encoded columns of the messages of some blocks.
+pub(crate) async fn list_ranges(db: &Database, blocks: &[i64]) -> sqlx::Result<Vec<(i64, Vec<u8>)>> {
+    by_ids(db, select!("SELECT id, messages FROM search_blocks WHERE id IN ("), blocks, ")").await
 }
 
 /// Lists at most `limit` users after the user `after`, by ID.
@@ -218,15 +212,17 @@ pub(crate) async fn list_call_texts(db: &Database, ids: &[MessageId]) -> sqlx::R
 
 /// Stores a block. Fails with a unique violation if another process has indexed one of its messages.
 pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Result<()> {
+    let times = || block.ranges.iter().map(|range| range.at);
+    let (Some(oldest), Some(newest)) = (times().min(), times().max()) else { return Ok(()) };
     let mut tx = db.begin().await?;
-    let create = tx.query("INSERT INTO search_blocks (user_id, oldest_at, newest_at) VALUES (?, ?, ?)");
-    let id = create.bind(block.user).bind(block.times.0).bind(block.times.1).execute().await?.inserted_id;
-    // The messages come first, because they can be those of another process.
-    for messages in block.messages.chunks(MESSAGES_PER_INSERT) {
-        let mut insert =
-            tx.query("INSERT INTO search_messages (message_id, epoch, block_id, first_column, last_column) VALUES ");
-        insert.push_rows(messages, |row, range| {
-            row.push(range.message).push(range.epoch).push(id).push(range.first).push(range.last);
+    let create = tx.query("INSERT INTO search_blocks (user_id, oldest_at, newest_at, messages) VALUES (?, ?, ?, ?)");
+    let create = create.bind(block.user).bind(oldest).bind(newest).bind(Range::encode(&block.ranges));
+    let id = create.execute().await?.inserted_id;
+    // The messages come first, because another process can have indexed them.
+    for messages in block.epochs.chunks(MESSAGES_PER_INSERT) {
+        let mut insert = tx.query("INSERT INTO search_messages (message_id, epoch, block_id) VALUES ");
+        insert.push_rows(messages, |row, (message, epoch)| {
+            row.push(*message).push(*epoch).push(id);
         });
         insert.execute().await?;
     }

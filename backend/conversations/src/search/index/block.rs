@@ -1,10 +1,12 @@
 //! Builds a block of the index: columns with the slots of the texts of messages, and the columns of each message.
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::MessageId;
 
 use crate::search::index::pieces::{MAX_TERM_CHARS, SLOTS, fold, slots_at};
 
-/// Maximum number of slots in a column, which is an eighth of all. So few columns contain the pieces of a word by chance.
+/// Maximum number of slots in a column, which is an eighth of all: some 256 pieces, or a kilobyte of English text. So
+/// few columns contain the pieces of a word by chance.
 const MAX_COLUMN_SLOTS: usize = 512;
 
 /// Maximum length of a column's texts, in characters. A text that repeats itself has few slots.
@@ -39,9 +41,38 @@ impl Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) message: MessageId,
-    pub(crate) epoch: i32,
-    pub(crate) first: i32,
-    pub(crate) last: i32,
+    /// When the message was created.
+    pub(crate) at: DateTime<Utc>,
+    first: i32,
+    last: i32,
+}
+
+/// Size of an encoded range, in bytes.
+const RANGE_BYTES: usize = 24;
+
+impl Range {
+    /// Encodes ranges as they are stored. The time is in microseconds.
+    pub(crate) fn encode(ranges: &[Self]) -> Vec<u8> {
+        let encode = |range: &Self| {
+            let mut bytes = [0; RANGE_BYTES];
+            bytes[..8].copy_from_slice(&range.message.0.to_le_bytes());
+            bytes[8..16].copy_from_slice(&range.at.timestamp_micros().to_le_bytes());
+            bytes[16..20].copy_from_slice(&range.first.to_le_bytes());
+            bytes[20..].copy_from_slice(&range.last.to_le_bytes());
+            bytes
+        };
+        ranges.iter().flat_map(encode).collect()
+    }
+
+    /// Decodes ranges.
+    pub(super) fn decode(bytes: &[u8]) -> impl Iterator<Item = Self> {
+        bytes.as_chunks::<RANGE_BYTES>().0.iter().filter_map(|bytes| {
+            let long = |from: usize| Some(i64::from_le_bytes(*bytes.get(from..)?.first_chunk()?));
+            let short = |from: usize| Some(i32::from_le_bytes(*bytes.get(from..)?.first_chunk()?));
+            let at = DateTime::from_timestamp_micros(long(8)?)?;
+            Some(Self { message: MessageId(long(0)?), at, first: short(16)?, last: short(20)? })
+        })
+    }
 }
 
 /// A block that is being built.
@@ -59,7 +90,7 @@ impl Builder {
     }
 
     /// Adds a message with its texts.
-    pub(super) fn add<'t>(&mut self, message: MessageId, epoch: i32, texts: impl IntoIterator<Item = &'t str>) {
+    pub(super) fn add<'t>(&mut self, message: MessageId, at: DateTime<Utc>, texts: impl IntoIterator<Item = &'t str>) {
         if self.column.is_full() {
             self.end_column();
         }
@@ -67,7 +98,7 @@ impl Builder {
         for text in texts {
             self.add_text(&fold(text));
         }
-        self.ranges.push(Range { message, epoch, first, last: self.columns });
+        self.ranges.push(Range { message, at, first, last: self.columns });
     }
 
     fn add_text(&mut self, text: &[char]) {
@@ -128,20 +159,21 @@ impl Matches {
     }
 
     /// Returns `true` if each term is in one of a message's columns.
-    pub(super) fn contain(&self, first: i32, last: i32) -> bool {
+    pub(super) fn contain(&self, range: &Range) -> bool {
         let is_set = |columns: &[u8], column: i32| {
             let byte = usize::try_from(column / 8).ok().and_then(|index| columns.get(index));
             byte.is_some_and(|byte| byte & (1 << (column % 8)) != 0)
         };
-        self.0.iter().all(|columns| (first..=last).any(|column| is_set(columns, column)))
+        self.0.iter().all(|columns| (range.first..=range.last).any(|column| is_set(columns, column)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, TimeDelta};
     use tallybook_protocol::MessageId;
 
-    use super::{Builder, Matches};
+    use super::{Builder, Matches, Range};
     use crate::search::index::pieces::terms;
 
     /// Each word of a long text is found in the message that has it, also at the border of two columns.
@@ -151,7 +183,7 @@ mod tests {
         let mut builder = Builder::new();
         let parts: Vec<&[String]> = words.chunks(1500).collect();
         for (number, words) in (0..).zip(&parts) {
-            builder.add(MessageId(number), 1, [words.join(" ").as_str(), "and an end"]);
+            builder.add(MessageId(number), DateTime::UNIX_EPOCH, [words.join(" ").as_str(), "and an end"]);
         }
         let (rows, ranges) = builder.finish();
         assert!(ranges.last().unwrap().last > 50, "{ranges:?}");
@@ -159,7 +191,7 @@ mod tests {
         for (range, own) in ranges.iter().zip(&parts) {
             for word in &words {
                 let matches = Matches::find(&terms(&[word.clone()]), |slot| Some(rows[slot].as_slice())).unwrap();
-                let is_found = matches.contain(range.first, range.last);
+                let is_found = matches.contain(range);
                 assert!(is_found || !own.contains(word), "{word}");
                 chance += usize::from(is_found && !own.contains(word));
             }
@@ -171,12 +203,19 @@ mod tests {
     fn terms_can_be_in_several_columns_of_a_message() {
         let mut builder = Builder::new();
         let long: String = (0..3000).map(|number| format!("{number} ")).collect();
-        builder.add(MessageId(1), 1, ["needle", &long, "haystack"]);
-        builder.add(MessageId(2), 1, ["needle"]);
+        builder.add(MessageId(1), DateTime::UNIX_EPOCH, ["needle", &long, "haystack"]);
+        builder.add(MessageId(2), DateTime::UNIX_EPOCH, ["needle"]);
         let (rows, ranges) = builder.finish();
         let terms = terms(&["NEEDLE".to_owned(), "haystack".to_owned()]);
         let matches = Matches::find(&terms, |slot| Some(rows[slot].as_slice())).unwrap();
-        assert!(matches.is_possible() && matches.contain(ranges[0].first, ranges[0].last));
+        assert!(matches.is_possible() && matches.contain(&ranges[0]));
         assert!(ranges[0].last > ranges[0].first, "{ranges:?}");
+    }
+
+    #[test]
+    fn ranges_are_the_same_after_they_were_stored() {
+        let at = DateTime::UNIX_EPOCH + TimeDelta::microseconds(1_800_000_000_123_456);
+        let ranges = [1, i64::MAX].map(|id| Range { message: MessageId(id), at, first: 3, last: 1000 });
+        assert_eq!(Range::decode(&Range::encode(&ranges)).collect::<Vec<_>>(), ranges);
     }
 }

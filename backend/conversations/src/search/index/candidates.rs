@@ -8,7 +8,10 @@ use tallybook_database::Database;
 use tallybook_protocol::MessageId;
 
 use crate::{
-    search::index::{block::Matches, pieces::terms},
+    search::index::{
+        block::{Matches, Range},
+        pieces::terms,
+    },
     store::search_index::{self, BlockRow},
 };
 
@@ -119,13 +122,12 @@ impl Candidates {
             }
         }
         let ids: Vec<i64> = possible.keys().copied().collect();
-        let mut seen = BTreeSet::new();
-        for (block, at, message, first, last) in search_index::list_messages(db, &ids).await? {
-            seen.insert(block);
-            if at <= time && possible.get(&block).is_some_and(|matches| matches.contain(first, last)) {
-                self.found.insert((at, message));
-            }
+        let ranges = search_index::list_ranges(db, &ids).await?;
+        for (block, ranges) in &ranges {
+            let Some(matches) = possible.get(block) else { continue };
+            let can_match = Range::decode(ranges).filter(|range| range.at <= time && matches.contain(range));
+            self.found.extend(can_match.map(|range| (range.at, range.message)));
         }
-        Ok(seen.len() == possible.len())
+        Ok(ranges.len() == possible.len())
     }
 }

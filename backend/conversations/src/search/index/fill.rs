@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, FailureKind, classify, is_unique_violation, with_retries};
 use tallybook_protocol::MessageId;
@@ -35,7 +34,7 @@ const BLOCK_BYTES: i64 = 1024 * 1024;
 const BLOCK_MESSAGES: usize = 5000;
 
 /// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So the
-/// texts of a block have less than 2 MiB, which are at most 4500 columns.
+/// texts of a block have less than 2 MiB, which are at most 10,000 columns.
 const MAX_MESSAGE_BYTES: i64 = BLOCK_BYTES;
 
 /// Indexes the messages of all users whenever they fill a block, until the server drains.
@@ -161,11 +160,10 @@ async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sq
     for call in search_index::list_call_texts(db, &ids).await? {
         calls.entry(call.message_id).or_default().push(call);
     }
-    let messages = messages.to_vec();
-    let times = times(&messages);
+    let sources = messages.to_vec();
     let build = move || {
         let mut builder = Builder::new();
-        for message in messages {
+        for message in sources {
             // A message without content was deleted meanwhile.
             let Some(content) = contents.remove(&message.id) else { continue };
             let calls = calls.remove(&message.id).unwrap_or_default();
@@ -173,17 +171,12 @@ async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sq
                 let texts = [Some(&call.tool_name), Some(&call.input_text), call.output.as_ref(), call.error.as_ref()];
                 texts.into_iter().flatten().map(String::as_str)
             });
-            builder.add(message.id, message.epoch, [content.as_str()].into_iter().chain(texts));
+            builder.add(message.id, message.created_at, [content.as_str()].into_iter().chain(texts));
         }
         builder.finish()
     };
     let built = tokio::task::spawn_blocking(build).await;
-    let (rows, messages) = built.map_err(|error| sqlx::Error::AnyDriverError(error.into()))?;
-    Ok(NewBlock { user, times, rows, messages })
-}
-
-/// Returns the times of the oldest and the newest message.
-fn times(messages: &[UnindexedMessage]) -> (DateTime<Utc>, DateTime<Utc>) {
-    let times = || messages.iter().map(|message| message.created_at);
-    (times().min().unwrap_or_default(), times().max().unwrap_or_default())
+    let (rows, ranges) = built.map_err(|error| sqlx::Error::AnyDriverError(error.into()))?;
+    let epochs = messages.iter().map(|message| (message.id, message.epoch)).collect();
+    Ok(NewBlock { user, rows, ranges, epochs })
 }
