@@ -17,6 +17,8 @@ DEALLOCATE PREPARE change_conversations_indexed;
 CREATE TABLE IF NOT EXISTS search_blocks (
     id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     user_id BIGINT NOT NULL,
+    -- Size of its texts.
+    bytes BIGINT NOT NULL,
     -- Times of its oldest and its newest message.
     oldest_at DATETIME(6) NOT NULL,
     newest_at DATETIME(6) NOT NULL,
@@ -42,7 +44,7 @@ CREATE TABLE IF NOT EXISTS search_messages (
 CREATE TABLE IF NOT EXISTS search_bits (
     block_id BIGINT NOT NULL,
     slot INT NOT NULL,
-    bits VARBINARY(2048) NOT NULL,
+    bits VARBINARY(8000) NOT NULL,
     PRIMARY KEY (block_id, slot),
     CONSTRAINT search_bits_block_fk FOREIGN KEY (block_id) REFERENCES search_blocks (id) ON DELETE CASCADE
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -8,6 +8,8 @@ ALTER TABLE conversations ADD COLUMN search_indexed_at TEXT NULL;
 CREATE TABLE search_blocks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- Size of its texts.
+    bytes INTEGER NOT NULL,
     -- Times of its oldest and its newest message.
     oldest_at TEXT NOT NULL,
     newest_at TEXT NOT NULL,

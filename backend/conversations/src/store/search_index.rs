@@ -13,7 +13,8 @@ use crate::{
     },
 };
 
-/// Number of slots whose bits are inserted by one statement.
+/// Maximum size of the bits that are inserted by one statement, in bytes, and of the number of slots.
+const BYTES_PER_INSERT: usize = 256 * 1024;
 const SLOTS_PER_INSERT: usize = 512;
 
 /// Number of messages that are inserted by one statement.
@@ -51,6 +52,7 @@ pub(crate) struct BlockRow {
 pub(crate) struct UnindexedConversation {
     pub id: ConversationId,
     pub updated_at: DateTime<Utc>,
+    pub has_messages: bool,
 }
 
 /// A message that is not in the index.
@@ -78,6 +80,8 @@ pub(crate) struct CallTexts {
 /// A new block.
 pub(crate) struct NewBlock {
     pub user: UserId,
+    /// Size of its texts.
+    pub bytes: i64,
     /// The bits of each slot.
     pub rows: Vec<Vec<u8>>,
     /// The columns of each message.
@@ -92,24 +96,23 @@ pub(crate) async fn list_blocks(db: &Database, user: UserId) -> sqlx::Result<Vec
     db.reader().query(list).bind(user).fetch_all().await
 }
 
-/// Lists at most `limit` of a user's messages that are not in the index, with their times.
+/// Lists at most `limit` messages of these conversations that are not in the index, with their times.
 pub(crate) async fn list_unindexed(
     db: &Database,
-    user: UserId,
+    conversations: &[UnindexedConversation],
     limit: usize,
 ) -> sqlx::Result<Vec<(DateTime<Utc>, MessageId)>> {
-    db.reader()
-        .query(select!(concat!(
-            "SELECT m.created_at, m.id FROM conversations c JOIN messages m ON m.conversation_id = c.id \
-             LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
-             WHERE c.user_id = ? AND c.deleted_at IS NULL AND s.message_id IS NULL AND ",
-            is_not_indexed!(),
-            " LIMIT ?"
-        )))
-        .bind(user)
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all()
-        .await
+    if conversations.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The conversations are listed before. With a join, MySQL reads all messages.
+    let mut query = db.reader().query(select!(
+        "SELECT m.created_at, m.id FROM messages m LEFT JOIN search_messages s ON s.message_id = m.id \
+         AND s.epoch = m.epoch WHERE s.message_id IS NULL AND m.conversation_id IN ("
+    ));
+    query.push_list(conversations.iter().map(|conversation| conversation.id));
+    query.push(") LIMIT ").push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    query.fetch_all().await
 }
 
 /// Returns the bits of these slots in these blocks: block, slot and bits.
@@ -135,21 +138,34 @@ pub(crate) async fn list_users(db: &Database, after: UserId, limit: u32) -> sqlx
     db.reader().query(list).bind(after).bind(limit).fetch_values().await
 }
 
-/// Returns the size of a user's texts that are not in the index, in bytes, and the number of their messages.
-pub(crate) async fn count_unindexed(db: &Database, user: UserId) -> sqlx::Result<(i64, i64)> {
-    db.reader()
-        .query(select!(concat!(
-            "SELECT CAST(COALESCE(SUM(",
-            message_bytes!(),
-            "), 0) AS SIGNED), COUNT(*) FROM conversations c JOIN messages m ON m.conversation_id = c.id \
-             LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
-             WHERE c.user_id = ? AND c.deleted_at IS NULL AND s.message_id IS NULL AND ",
-            is_not_indexed!()
-        )))
-        .with_timeout(LONG_STATEMENT_TIMEOUT)
-        .bind(user)
-        .fetch_one()
-        .await
+/// Returns the size of the texts of these conversations that are not in the index, in bytes, and the number of their
+/// messages.
+pub(crate) async fn count_unindexed(
+    db: &Database,
+    conversations: &[UnindexedConversation],
+) -> sqlx::Result<(i64, i64)> {
+    let mut query = db.reader().query(select!(concat!(
+        "SELECT CAST(COALESCE(SUM(",
+        message_bytes!(),
+        "), 0) AS SIGNED), COUNT(*) FROM messages m LEFT JOIN search_messages s ON s.message_id = m.id \
+         AND s.epoch = m.epoch WHERE s.message_id IS NULL AND m.conversation_id IN ("
+    )));
+    query.push_list(conversations.iter().map(|conversation| conversation.id)).push(")");
+    query.with_timeout(LONG_STATEMENT_TIMEOUT).fetch_one().await
+}
+
+/// Lists a user's blocks that have less than `bytes` bytes of texts and less than `messages` messages.
+pub(crate) async fn list_small_blocks(
+    db: &Database,
+    user: UserId,
+    bytes: i64,
+    messages: usize,
+) -> sqlx::Result<Vec<i64>> {
+    let list = select!(
+        "SELECT id FROM search_blocks WHERE user_id = ? AND bytes < ? AND OCTET_LENGTH(messages) < ? ORDER BY id"
+    );
+    let range_bytes = i64::try_from(messages * Range::BYTES).unwrap_or(i64::MAX);
+    db.reader().query(list).bind(user).bind(bytes).bind(range_bytes).fetch_values().await
 }
 
 /// Lists at most `limit` of a user's conversations, after the conversation `after`, of which some messages may not be in
@@ -162,8 +178,8 @@ pub(crate) async fn list_unindexed_conversations(
 ) -> sqlx::Result<Vec<UnindexedConversation>> {
     db.reader()
         .query(select!(concat!(
-            "SELECT c.id, c.updated_at FROM conversations c WHERE c.user_id = ? AND c.id > ? AND c.deleted_at IS NULL \
-             AND c.head_message_id IS NOT NULL AND ",
+            "SELECT c.id, c.updated_at, c.head_message_id IS NOT NULL AS has_messages FROM conversations c WHERE c.user_id = ? AND c.id > ? AND c.deleted_at IS NULL \
+             AND ",
             is_not_indexed!(),
             " ORDER BY c.id LIMIT ?"
         )))
@@ -215,8 +231,9 @@ pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Resul
     let times = || block.ranges.iter().map(|range| range.at);
     let (Some(oldest), Some(newest)) = (times().min(), times().max()) else { return Ok(()) };
     let mut tx = db.begin().await?;
-    let create = tx.query("INSERT INTO search_blocks (user_id, oldest_at, newest_at, messages) VALUES (?, ?, ?, ?)");
-    let create = create.bind(block.user).bind(oldest).bind(newest).bind(Range::encode(&block.ranges));
+    let create =
+        tx.query("INSERT INTO search_blocks (user_id, bytes, oldest_at, newest_at, messages) VALUES (?, ?, ?, ?, ?)");
+    let create = create.bind(block.user).bind(block.bytes).bind(oldest).bind(newest).bind(Range::encode(&block.ranges));
     let id = create.execute().await?.inserted_id;
     // The messages come first, because another process can have indexed them.
     for messages in block.epochs.chunks(MESSAGES_PER_INSERT) {
@@ -227,7 +244,8 @@ pub(crate) async fn create_block(db: &Database, block: &NewBlock) -> sqlx::Resul
         insert.execute().await?;
     }
     let slots: Vec<(i32, &Vec<u8>)> = (0..).zip(&block.rows).collect();
-    for slots in slots.chunks(SLOTS_PER_INSERT) {
+    let row_bytes = block.rows.first().map_or(1, Vec::len).max(1);
+    for slots in slots.chunks((BYTES_PER_INSERT / row_bytes).clamp(1, SLOTS_PER_INSERT)) {
         let mut insert = tx.query("INSERT INTO search_bits (block_id, slot, bits) VALUES ");
         insert.push_rows(slots, |row, (slot, bits)| {
             row.push(id).push(*slot).push(bits.as_slice());
@@ -261,6 +279,12 @@ pub(crate) async fn delete_block_of(db: &Database, conversation: ConversationId)
     );
     let block: Option<i64> = db.reader().query(find).bind(conversation).fetch_optional_value().await?;
     let Some(block) = block else { return Ok(false) };
+    delete_block(db, block).await?;
+    Ok(true)
+}
+
+/// Deletes a block. Its messages are indexed later.
+pub(crate) async fn delete_block(db: &Database, block: i64) -> sqlx::Result<()> {
     let list = select!(
         "SELECT DISTINCT m.conversation_id FROM search_messages s JOIN messages m ON m.id = s.message_id \
          WHERE s.block_id = ? ORDER BY m.conversation_id"
@@ -274,6 +298,5 @@ pub(crate) async fn delete_block_of(db: &Database, conversation: ConversationId)
         update.execute().await?;
     }
     tx.query("DELETE FROM search_blocks WHERE id = ?").bind(block).execute().await?;
-    tx.commit().await?;
-    Ok(true)
+    tx.commit().await
 }

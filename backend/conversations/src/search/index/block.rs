@@ -47,14 +47,14 @@ pub(crate) struct Range {
     last: i32,
 }
 
-/// Size of an encoded range, in bytes.
-const RANGE_BYTES: usize = 24;
-
 impl Range {
+    /// Size of an encoded range.
+    pub(crate) const BYTES: usize = 24;
+
     /// Encodes ranges as they are stored. The time is in microseconds.
     pub(crate) fn encode(ranges: &[Self]) -> Vec<u8> {
         let encode = |range: &Self| {
-            let mut bytes = [0; RANGE_BYTES];
+            let mut bytes = [0; Self::BYTES];
             bytes[..8].copy_from_slice(&range.message.0.to_le_bytes());
             bytes[8..16].copy_from_slice(&range.at.timestamp_micros().to_le_bytes());
             bytes[16..20].copy_from_slice(&range.first.to_le_bytes());
@@ -66,7 +66,7 @@ impl Range {
 
     /// Decodes ranges.
     pub(super) fn decode(bytes: &[u8]) -> impl Iterator<Item = Self> {
-        bytes.as_chunks::<RANGE_BYTES>().0.iter().filter_map(|bytes| {
+        bytes.as_chunks::<{ Self::BYTES }>().0.iter().filter_map(|bytes| {
             let long = |from: usize| Some(i64::from_le_bytes(*bytes.get(from..)?.first_chunk()?));
             let short = |from: usize| Some(i32::from_le_bytes(*bytes.get(from..)?.first_chunk()?));
             let at = DateTime::from_timestamp_micros(long(8)?)?;

@@ -12,11 +12,16 @@ use crate::{
         block::{Matches, Range},
         pieces::terms,
     },
-    store::search_index::{self, BlockRow},
+    store::{
+        ConversationId,
+        search_index::{self, BlockRow},
+    },
 };
 
-/// Maximum number of messages that are not indexed. If a user has more, the index saves little.
+/// Maximum number of messages that are not indexed, and of conversations with such messages. If a user has more, the
+/// index saves little.
 const MAX_UNINDEXED: usize = 10_000;
+const MAX_CONVERSATIONS: u32 = 5000;
 
 /// Maximum number of attempts to read which blocks there are, while blocks are added or deleted.
 const MAX_ATTEMPTS: usize = 3;
@@ -59,8 +64,10 @@ impl Candidates {
         // A message that moves to a block between two reads is in the second list of blocks.
         let mut blocks = search_index::list_blocks(db, user).await?;
         for _ in 0..MAX_ATTEMPTS {
-            let found = search_index::list_unindexed(db, user, MAX_UNINDEXED + 1).await?;
-            if found.len() > MAX_UNINDEXED {
+            let list = search_index::list_unindexed_conversations(db, user, ConversationId(0), MAX_CONVERSATIONS);
+            let conversations = list.await?;
+            let found = search_index::list_unindexed(db, &conversations, MAX_UNINDEXED + 1).await?;
+            if conversations.len() == MAX_CONVERSATIONS as usize || found.len() > MAX_UNINDEXED {
                 return Ok(None);
             }
             let now = search_index::list_blocks(db, user).await?;

@@ -29,13 +29,23 @@ const USERS_PER_READ: u32 = 100;
 const CONVERSATIONS_PER_READ: u32 = 200;
 const MESSAGES_PER_READ: u32 = 1000;
 
-/// A block is full with texts of this size, in bytes, or with this number of messages.
-const BLOCK_BYTES: i64 = 1024 * 1024;
-const BLOCK_MESSAGES: usize = 5000;
+/// Size of the texts of a full block.
+#[derive(Clone, Copy, Debug)]
+struct BlockSize {
+    bytes: i64,
+    messages: usize,
+}
+
+/// A user's new messages are indexed as soon as they fill a small block, because each search compares them until then.
+const SMALL: BlockSize = BlockSize { bytes: 1024 * 1024, messages: 5000 };
+
+/// Large blocks need fewer reads. When a user has many small blocks, their messages are indexed again, in a large one.
+const LARGE: BlockSize = BlockSize { bytes: 8 * 1024 * 1024, messages: 40_000 };
+const MAX_SMALL_BLOCKS: usize = 8;
 
 /// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So the
-/// texts of a block have less than 2 MiB, which are at most 10,000 columns.
-const MAX_MESSAGE_BYTES: i64 = BLOCK_BYTES;
+/// texts of a block have less than 9 MiB, which are at most 43,000 columns.
+const MAX_MESSAGE_BYTES: i64 = 1024 * 1024;
 
 /// Indexes the messages of all users whenever they fill a block, until the server drains.
 pub(crate) async fn watch(context: Arc<Context>) {
@@ -70,11 +80,6 @@ async fn fill_all(db: &Database, fill: Fill) -> sqlx::Result<()> {
         let Some(last) = users.last() else { return Ok(()) };
         after = *last;
         for user in users {
-            let (bytes, messages) = search_index::count_unindexed(db, user).await?;
-            let is_full = bytes >= BLOCK_BYTES || usize::try_from(messages).is_ok_and(|count| count >= BLOCK_MESSAGES);
-            if !is_full && fill == Fill::Full {
-                continue;
-            }
             match fill_user(db, user, fill).await {
                 // Another process indexes the same messages.
                 Err(error) if is_unique_violation(&error) => {}
@@ -90,23 +95,60 @@ async fn fill_all(db: &Database, fill: Fill) -> sqlx::Result<()> {
 
 /// Adds a user's messages to the index.
 async fn fill_user(db: &Database, user: UserId, fill: Fill) -> sqlx::Result<()> {
-    let mut pending = Pending { user, messages: Vec::new(), bytes: 0, conversations: Vec::new() };
+    let small = search_index::list_small_blocks(db, user, LARGE.bytes, LARGE.messages).await?;
+    if small.len() >= MAX_SMALL_BLOCKS {
+        for block in small {
+            with_retries(|| search_index::delete_block(db, block)).await?;
+            sleep(PAUSE).await;
+        }
+    }
+    let Some(size) = block_size(db, user, fill).await? else { return Ok(()) };
+    let mut pending = Pending { user, size, messages: Vec::new(), bytes: 0, conversations: Vec::new() };
     let mut after = ConversationId(0);
     loop {
-        let list = search_index::list_unindexed_conversations(db, user, after, CONVERSATIONS_PER_READ);
-        let conversations = list.await?;
+        let conversations = list_conversations(db, user, after).await?;
         let Some(last) = conversations.last() else { break };
         after = last.id;
         for conversation in conversations {
-            pending.add_conversation(db, conversation).await?;
+            if conversation.has_messages {
+                pending.add_conversation(db, conversation).await?;
+            }
         }
     }
     if fill == Fill::All { pending.write(db).await } else { Ok(()) }
 }
 
+/// Returns the size of the blocks that a user's messages fill, or `None` if they do not fill any.
+async fn block_size(db: &Database, user: UserId, fill: Fill) -> sqlx::Result<Option<BlockSize>> {
+    let (mut bytes, mut messages) = (0, 0);
+    let is_full = |bytes: i64, messages: usize, size: BlockSize| bytes >= size.bytes || messages >= size.messages;
+    let mut after = ConversationId(0);
+    loop {
+        let conversations = list_conversations(db, user, after).await?;
+        let Some(last) = conversations.last() else { break };
+        after = last.id;
+        let (more_bytes, more_messages) = search_index::count_unindexed(db, &conversations).await?;
+        bytes += more_bytes;
+        messages += usize::try_from(more_messages).unwrap_or(0);
+        if is_full(bytes, messages, LARGE) {
+            return Ok(Some(LARGE));
+        }
+    }
+    Ok((fill == Fill::All || is_full(bytes, messages, SMALL)).then_some(SMALL))
+}
+
+async fn list_conversations(
+    db: &Database,
+    user: UserId,
+    after: ConversationId,
+) -> sqlx::Result<Vec<UnindexedConversation>> {
+    search_index::list_unindexed_conversations(db, user, after, CONVERSATIONS_PER_READ).await
+}
+
 /// Messages that are not in the index and wait until they fill a block.
 struct Pending {
     user: UserId,
+    size: BlockSize,
     messages: Vec<UnindexedMessage>,
     bytes: i64,
     /// The conversations that are indexed completely as soon as these messages are.
@@ -128,7 +170,7 @@ impl Pending {
                 }
                 self.messages.push(message);
                 self.bytes += message.bytes;
-                if self.bytes >= BLOCK_BYTES || self.messages.len() >= BLOCK_MESSAGES {
+                if self.bytes >= self.size.bytes || self.messages.len() >= self.size.messages {
                     self.write(db).await?;
                     sleep(PAUSE).await;
                 }
@@ -143,9 +185,9 @@ impl Pending {
     /// Writes the messages as a block, and marks the conversations that are now indexed.
     async fn write(&mut self, db: &Database) -> sqlx::Result<()> {
         let messages = std::mem::take(&mut self.messages);
-        self.bytes = 0;
+        let bytes = std::mem::take(&mut self.bytes);
         if !messages.is_empty() {
-            let block = build(db, self.user, &messages).await?;
+            let block = build(db, self.user, bytes, &messages).await?;
             with_retries(|| search_index::create_block(db, &block)).await?;
         }
         search_index::set_indexed(db, &std::mem::take(&mut self.conversations)).await
@@ -153,7 +195,7 @@ impl Pending {
 }
 
 /// Builds the block of some messages.
-async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sqlx::Result<NewBlock> {
+async fn build(db: &Database, user: UserId, bytes: i64, messages: &[UnindexedMessage]) -> sqlx::Result<NewBlock> {
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
     let mut contents: HashMap<MessageId, String> = search_index::list_contents(db, &ids).await?.into_iter().collect();
     let mut calls: HashMap<MessageId, Vec<CallTexts>> = HashMap::new();
@@ -178,5 +220,5 @@ async fn build(db: &Database, user: UserId, messages: &[UnindexedMessage]) -> sq
     let built = tokio::task::spawn_blocking(build).await;
     let (rows, ranges) = built.map_err(|error| sqlx::Error::AnyDriverError(error.into()))?;
     let epochs = messages.iter().map(|message| (message.id, message.epoch)).collect();
-    Ok(NewBlock { user, rows, ranges, epochs })
+    Ok(NewBlock { user, bytes, rows, ranges, epochs })
 }

@@ -266,4 +266,21 @@ on_every_engine! {
         assert_eq!(count_rows(&engine).await.1, 4);
         assert_eq!(pages(&app, "rhubarb").await, expected);
     }
+
+    /// Many small blocks are replaced by one.
+    async fn small_blocks_are_merged(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        for number in 0..8 {
+            said(&app, &model, &conversation, &format!("Question {number}"), "The needle").await;
+            index(&engine).await;
+            assert_eq!(count_rows(&engine).await.0, number + 1);
+        }
+        let expected = pages(&app, "needle").await;
+        assert_eq!(expected[0].items.len(), 8);
+        index(&engine).await;
+        assert_eq!(count_rows(&engine).await, (1, 16, 4096));
+        assert_eq!(pages(&app, "needle").await, expected);
+    }
 }
