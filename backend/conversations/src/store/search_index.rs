@@ -271,7 +271,7 @@ pub(crate) async fn set_indexed(db: &Database, conversations: &[UnindexedConvers
 }
 
 /// Deletes a block that has texts of a conversation. The other conversations in the block are indexed later. Returns
-/// `false` if there is no such block.
+/// `false` if no block has any.
 pub(crate) async fn delete_block_of(db: &Database, conversation: ConversationId) -> sqlx::Result<bool> {
     let find = select!(
         "SELECT s.block_id FROM messages m JOIN search_messages s ON s.message_id = m.id \

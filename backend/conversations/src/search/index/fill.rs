@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// Interval between two checks of all users.
+/// Interval between two rounds.
 const POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Pause after each block, so that other writes are not held up.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Number of users that are read at a time.
-const USERS_PER_READ: u32 = 100;
+/// Number of users in a round.
+const USERS_PER_ROUND: u32 = 100;
 
 /// Number of conversations, and of their messages, that are read at a time.
 const CONVERSATIONS_PER_READ: u32 = 200;
@@ -47,12 +47,13 @@ const MAX_SMALL_BLOCKS: usize = 8;
 /// texts of a block have less than 9 MiB, which are at most 43,000 columns.
 const MAX_MESSAGE_BYTES: i64 = 1024 * 1024;
 
-/// Indexes the messages of all users whenever they fill a block, until the server drains.
+/// Indexes the messages of users whenever they fill a block, until the server drains.
 pub(crate) async fn watch(context: Arc<Context>) {
+    let mut after = UserId(0);
     while context.draining.run_until_cancelled(sleep(POLL_INTERVAL)).await.is_some() {
-        let filled = context.draining.run_until_cancelled(fill_all(&context.db, Fill::Full));
+        let filled = context.draining.run_until_cancelled(fill_users(&context.db, after, Fill::Full));
         match filled.await {
-            Some(Ok(())) => {}
+            Some(Ok(last)) => after = last.unwrap_or(UserId(0)),
             Some(Err(error)) => tracing::warn!(%error, "messages could not be added to the index of the search"),
             None => return,
         }
@@ -61,7 +62,11 @@ pub(crate) async fn watch(context: Arc<Context>) {
 
 /// Adds all messages to the index of the search, even if they do not fill a block.
 pub async fn index_all_messages(db: &Database) -> sqlx::Result<()> {
-    fill_all(db, Fill::All).await
+    let mut after = Some(UserId(0));
+    while let Some(user) = after {
+        after = fill_users(db, user, Fill::All).await?;
+    }
+    Ok(())
 }
 
 /// Selects the messages that are indexed.
@@ -73,24 +78,21 @@ enum Fill {
     All,
 }
 
-async fn fill_all(db: &Database, fill: Fill) -> sqlx::Result<()> {
-    let mut after = UserId(0);
-    loop {
-        let users = search_index::list_users(db, after, USERS_PER_READ).await?;
-        let Some(last) = users.last() else { return Ok(()) };
-        after = *last;
-        for user in users {
-            match fill_user(db, user, fill).await {
-                // Another process indexes the same messages.
-                Err(error) if is_unique_violation(&error) => {}
-                // Such as a message that was deleted meanwhile.
-                Err(error) if classify(&error) == FailureKind::Permanent => {
-                    tracing::warn!(%error, user = user.0, "a user's messages could not be added to the index of the search");
-                }
-                filled => filled?,
+/// Adds the messages of the next users after the user `after`. Returns the last of them, or `None` if no user follows.
+async fn fill_users(db: &Database, after: UserId, fill: Fill) -> sqlx::Result<Option<UserId>> {
+    let users = search_index::list_users(db, after, USERS_PER_ROUND).await?;
+    for user in &users {
+        match fill_user(db, *user, fill).await {
+            // Another process indexes the same messages.
+            Err(error) if is_unique_violation(&error) => {}
+            // Such as a message that was deleted meanwhile.
+            Err(error) if classify(&error) == FailureKind::Permanent => {
+                tracing::warn!(%error, user = user.0, "a user's messages could not be added to the index of the search");
             }
+            filled => filled?,
         }
     }
+    Ok(users.last().copied().filter(|_| users.len() == USERS_PER_ROUND as usize))
 }
 
 /// Adds a user's messages to the index.
