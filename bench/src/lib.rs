@@ -82,7 +82,7 @@ struct Options {
     /// MySQL database, as in `DATABASE_URL`; without it, Tallybook with MySQL is not measured
     #[arg(long)]
     mysql: Option<String>,
-    /// Program that generates tool calls; required for `history`
+    /// Program that generates tool calls and messages; required for `history` and `search`
     #[arg(long)]
     seed: Option<PathBuf>,
     /// Measurement; can be repeated [default: all]
@@ -136,7 +136,7 @@ async fn run(command: Command) -> Result<()> {
 async fn measure(options: Options) -> Result<()> {
     let Options { program, python, mysql, seed, only, peers, rounds, quick, json, picture } = options;
     if seed.is_none() && only.is_empty() {
-        bail!("history needs --seed; to measure without it, name the other rows with --only");
+        bail!("history and search need --seed; to measure without it, name the other rows with --only");
     }
     let programs = Programs::new(&program, python, mysql, seed)?;
     let kinds = programs.choose(&peers)?;

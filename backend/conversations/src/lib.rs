@@ -58,6 +58,7 @@ pub use export::{Export, ExportFormat, ExportParts};
 pub use limits::MAX_PINNED;
 pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
+pub use search::index::fill::index_all_messages;
 pub use service::ConversationService;
 pub use settings::{ChangeableSettings, ConversationSettings, CurrentSettings, MemorySettings, PlanSettings};
 pub use store::{ApiClient, ConversationId, FeedbackRow, ListFilter};

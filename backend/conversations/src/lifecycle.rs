@@ -12,7 +12,7 @@ use crate::models::Catalog;
 use crate::{
     ConversationSettings, ServiceError,
     context::Context,
-    retention,
+    retention, search,
     service::ConversationService,
     turn::{self, approval::timeout, recovery::Recovery, stop},
 };
@@ -40,6 +40,7 @@ impl ConversationService {
         context.spawn(timeout::watch_waiting_turns(Arc::clone(&context)));
         context.spawn(turn::recovery::purge_journals(Arc::clone(&context)));
         context.spawn(retention::purge_deleted(Arc::clone(&context)));
+        context.spawn(search::index::fill::watch(Arc::clone(&context)));
         Ok(Self { context })
     }
 

@@ -1,5 +1,6 @@
 //! Fills a database with generated tool calls, to measure the tool history with many calls: `cargo xtask seed`. The
-//! calls are the same each time. They belong to conversations of generated users, over the last sixty days.
+//! calls are the same each time. They belong to conversations of generated users, over the last sixty days. Also
+//! generates messages of the local user, to measure the search.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
@@ -17,11 +18,26 @@ const TOOLS: [&str; 8] =
     ["add", "current_time", "docs__search", "docs__read", "web__fetch", "files__list", "files__write", "calculate"];
 const MODELS: [&str; 3] = ["Small", "Large", "Local"];
 
+/// Messages per conversation of the local user.
+const MESSAGES_OF_CONVERSATION: i64 = 50;
+/// A word that only one of the local user's messages has.
+const RARE: &str = "Quetzalcoatl";
+/// The texts from which their words are.
+const TEXTS: [&str; 4] = [
+    include_str!("../../../docs/explanation/decisions.md"),
+    include_str!("../../../docs/explanation/security.md"),
+    include_str!("../../../docs/reference/configuration.md"),
+    include_str!("../../../docs/reference/performance.md"),
+];
+
 #[derive(Parser)]
 struct Options {
     /// Number of tool calls to generate
-    #[arg(long)]
+    #[arg(long, default_value_t = 0)]
     tool_calls: i64,
+    /// Number of messages of the local user to generate, in addition to those with the tool calls
+    #[arg(long, default_value_t = 0)]
+    messages: i64,
     /// Generate only as many as are missing from this number
     #[arg(long)]
     fill_up: bool,
@@ -42,7 +58,7 @@ struct Next {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let Options { tool_calls, fill_up, database_url } = Options::parse();
+    let Options { tool_calls, messages, fill_up, database_url } = Options::parse();
     let url: DatabaseUrl = database_url.parse()?;
     if !database_url.starts_with("sqlite:") && !sqlx::MySql::database_exists(&database_url).await? {
         sqlx::MySql::create_database(&database_url).await?;
@@ -52,12 +68,83 @@ async fn main() -> anyhow::Result<()> {
     if there < tool_calls {
         fill(&db, tool_calls - there).await?;
     }
+    let there = if fill_up { count_messages(&db).await? } else { 0 };
+    if there < messages {
+        write_messages(&db, messages - there).await?;
+        tallybook_conversations::index_all_messages(&db).await?;
+    }
     db.close().await;
     Ok(())
 }
 
 async fn count(db: &Database) -> anyhow::Result<i64> {
     Ok(db.reader().query(select!("SELECT COUNT(*) FROM tool_calls")).fetch_value().await?)
+}
+
+/// Counts the local user's messages.
+async fn count_messages(db: &Database) -> anyhow::Result<i64> {
+    let count =
+        select!("SELECT COUNT(*) FROM conversations c JOIN messages m ON m.conversation_id = c.id WHERE c.user_id = 1");
+    Ok(db.reader().query(count).fetch_value().await?)
+}
+
+/// Generates this number of messages of the local user.
+async fn write_messages(db: &Database, messages: i64) -> anyhow::Result<()> {
+    let words: Vec<&str> = TEXTS.iter().flat_map(|text| text.split_whitespace()).collect();
+    let mut next = Next::after(db, messages.max(1)).await?;
+    let rare = next.message + messages / 2;
+    for first in (0..messages).step_by(usize::try_from(MESSAGES_OF_CONVERSATION)?) {
+        let mut tx = db.begin().await?;
+        let (id, began) = (next.conversation, next.began);
+        let last = next.message + MESSAGES_OF_CONVERSATION.min(messages - first) - 1;
+        let mut conversation = tx.query(
+            "INSERT INTO conversations (id, uuid, user_id, title, head_message_id, created_at, updated_at) VALUES ",
+        );
+        conversation.push_rows([id], |row, id| {
+            row.push(id).push(format!("5eed0000-0000-4000-8000-{id:012}")).push(1_i64);
+            row.push(format!("Made-up conversation {id}")).push(last).push(began).push(began);
+        });
+        conversation.execute().await?;
+        let mut rows = tx.query(
+            "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at) VALUES ",
+        );
+        rows.push_rows(next.message..=last, |row, message| {
+            let place = message - next.message;
+            let at = began + next.between * i32::try_from(place).unwrap_or(0);
+            let is_answer = place % 2 == 1;
+            let mut content = text(&words, message, if is_answer { 430 } else { 30 });
+            if message == rare {
+                content.push_str(RARE);
+            }
+            row.push(message).push(id).push((place > 0).then_some(message - 1));
+            row.push(if is_answer { "assistant" } else { "user" }.to_owned()).push(content);
+            row.push("complete".to_owned()).push(at).push(at);
+        });
+        rows.execute().await?;
+        tx.commit().await?;
+        next.message = last + 1;
+        next.conversation += 1;
+        next.began += next.between * i32::try_from(MESSAGES_OF_CONVERSATION)?;
+    }
+    let analyze = if db.is_embedded() { "ANALYZE" } else { "ANALYZE TABLE messages, conversations" };
+    db.writer().query(analyze).with_timeout(COMMAND_TIMEOUT).execute().await?;
+    Ok(())
+}
+
+/// Returns a text of this number of words: passages of the documentation.
+fn text(words: &[&str], seed: i64, count: usize) -> String {
+    let mut text = String::new();
+    let mut written = 0;
+    while written < count {
+        let luck = usize::try_from(luck(seed * 1000 + i64::try_from(written).unwrap_or(0))).unwrap_or(0);
+        let passage = 8 + luck % 20;
+        for word in words.iter().cycle().skip(luck % words.len()).take(passage) {
+            text.push_str(word);
+            text.push(' ');
+        }
+        written += passage;
+    }
+    text
 }
 
 /// Generates this number of calls.

@@ -4,7 +4,7 @@
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
 /// The rules: the text that follows the number of violations, and the statement that counts them.
-const RULES: [(&str, Select); 18] = [
+const RULES: [(&str, Select); 19] = [
     (
         "budgets belong to a user or a group that does not exist",
         select!(
@@ -123,6 +123,14 @@ const RULES: [(&str, Select); 18] = [
     (
         "messages of users have feedback",
         select!("SELECT COUNT(*) FROM feedback f JOIN messages m ON m.id = f.message_id WHERE m.role <> 'assistant'"),
+    ),
+    (
+        "conversations count as indexed for the search, but have messages that are not in the index",
+        select!(
+            "SELECT COUNT(DISTINCT c.id) FROM conversations c JOIN messages m ON m.conversation_id = c.id \
+             LEFT JOIN search_messages s ON s.message_id = m.id AND s.epoch = m.epoch \
+             WHERE c.search_indexed_at = c.updated_at AND s.message_id IS NULL"
+        ),
     ),
 ];
 

@@ -31,8 +31,8 @@ pub(crate) struct Programs {
     mysql: Option<String>,
     seed: Option<PathBuf>,
     this: PathBuf,
-    /// Folder of the database with many tool calls, once it is created.
-    history: OnceCell<TempDir>,
+    /// Folder of the databases with generated rows, once it is created.
+    generated: OnceCell<TempDir>,
 }
 
 impl Programs {
@@ -47,7 +47,7 @@ impl Programs {
         let tallybook =
             tallybook.canonicalize().with_context(|| format!("cannot find the program {}", tallybook.display()))?;
         let this = env::current_exe().context("cannot find the path of this program")?;
-        Ok(Self { tallybook, python, mysql, seed, this, history: OnceCell::new() })
+        Ok(Self { tallybook, python, mysql, seed, this, generated: OnceCell::new() })
     }
 
     /// Returns the wanted peers; without any, all that can be started. Returns an error if a wanted peer cannot be
@@ -82,32 +82,33 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
-    /// Starts Tallybook with a history of `tool_calls` generated tool calls, which are generated once. On SQLite they
-    /// are in a temporary folder. On MySQL they are in a database next to the named one, which is kept.
-    pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
-        if self.history.get().is_none() {
+    /// Starts Tallybook with `count` generated rows, which are generated once: `option` is the option of the program that
+    /// generates them. On SQLite they are in a temporary folder. On MySQL they are in a database next to the named one,
+    /// which is kept. `content` is part of their names.
+    pub(crate) fn start_with(&self, content: &str, option: &str, count: u64, kind: Kind) -> Result<Peer> {
+        if self.generated.get().is_none() {
             let made = tempfile::tempdir().context("cannot create a folder")?;
-            self.history.get_or_init(|| made);
+            self.generated.get_or_init(|| made);
         }
-        let folder = self.history.get().context("the folder for the history is missing")?.path();
+        let generated = self.generated.get().context("the folder for the generated rows is missing")?.path();
+        let name = format!("{content}_{count}");
+        let folder = generated.join(&name);
+        fs::create_dir_all(&folder).context("cannot create a folder")?;
         let database = match kind {
-            Kind::Mysql => database_beside(
-                self.mysql.as_deref().context("no MySQL database is set")?,
-                &format!("history_{tool_calls}"),
-            ),
-            _ => database_in(folder),
+            Kind::Mysql => database_beside(self.mysql.as_deref().context("no MySQL database is set")?, &name),
+            _ => database_in(&folder),
         };
-        self.make_up(tool_calls, &database)?;
-        let (process, model) = self.start_ours(folder, &database, None)?;
+        self.generate(option, count, &database)?;
+        let (process, model) = self.start_ours(&folder, &database, None)?;
         Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot create a folder")? })
     }
 
-    fn make_up(&self, tool_calls: u64, database: &str) -> Result<()> {
-        let mut seed = Command::new(self.seed.as_deref().context("history needs --seed")?);
-        seed.args(["--tool-calls", &tool_calls.to_string(), "--fill-up", "--database-url", database]);
-        say(&format!("generating the missing part of {tool_calls} tool calls"));
-        if !seed.status().context("cannot start the program that generates tool calls")?.success() {
-            bail!("no tool calls were generated");
+    fn generate(&self, option: &str, count: u64, database: &str) -> Result<()> {
+        let mut seed = Command::new(self.seed.as_deref().context("generated rows need --seed")?);
+        seed.args([option, &count.to_string(), "--fill-up", "--database-url", database]);
+        say(&format!("generating the missing part of {count} rows ({option})"));
+        if !seed.status().context("cannot start the program that generates rows")?.success() {
+            bail!("no rows were generated");
         }
         Ok(())
     }

@@ -29,6 +29,7 @@ fn bounds(measure: Measure) -> Vec<Bound> {
         Measure::IdleStream => vec![Absolute(11.0)],
         Measure::PersistTax | Measure::HistoryMiddle => vec![Absolute(1.1)],
         Measure::ProgramCost => vec![Absolute(1.2)],
+        Measure::Search(..) => vec![Absolute(200.0)],
         Measure::History(page) => vec![Absolute(HISTORY_PAGES[page].goal_ms)],
     }
 }

@@ -1,6 +1,6 @@
 //! Names and units of the results.
 
-use crate::history_pages::HISTORY_PAGES;
+use crate::{history_pages::HISTORY_PAGES, rows::search::SEARCHES};
 
 /// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ pub(crate) enum Measure {
     /// A page of the tool history, by its index in [`HISTORY_PAGES`].
     History(usize),
     HistoryMiddle,
+    /// A search, by its indexes in [`SEARCHES`] and in its names.
+    Search(usize, usize),
 }
 
 /// One result of one peer.
@@ -49,13 +51,19 @@ impl Measure {
             Self::ProgramCost => "program_cost",
             Self::History(page) => HISTORY_PAGES[page].name,
             Self::HistoryMiddle => "history_middle",
+            Self::Search(search, size) => SEARCHES[search].names[size],
         }
     }
 
     /// Returns its unit; empty for a ratio.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::TurnTtft | Self::TurnTtft32 | Self::TransitP99 | Self::TransitMax | Self::History(_) => "ms",
+            Self::TurnTtft
+            | Self::TurnTtft32
+            | Self::TransitP99
+            | Self::TransitMax
+            | Self::History(_)
+            | Self::Search(..) => "ms",
             Self::CpuPerToken => "µs",
             Self::LoadMemory => "MiB",
             Self::SaturatedTokens => "tokens/s",

@@ -7,6 +7,7 @@ mod idle;
 mod persisting;
 mod programs;
 mod saturated;
+pub(crate) mod search;
 mod streams;
 mod turn_costs;
 
@@ -53,6 +54,19 @@ pub(crate) enum Row {
     /// Pages and statistics of a history of two million tool calls, with various filters
     #[value(name = "history")]
     History,
+    /// Searches of 1,000, of 10,000 and of 100,000 messages
+    #[value(name = "search")]
+    Search,
+}
+
+/// The generated content of a database.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Empty,
+    /// This number of tool calls.
+    ToolCalls(u64),
+    /// As many messages as this index of [`search::SIZES`] says.
+    Messages(usize),
 }
 
 impl Row {
@@ -67,12 +81,22 @@ impl Row {
     /// Returns `true` if this peer supports the row.
     fn concerns(self, kind: Kind) -> bool {
         match self {
-            Self::Persisting | Self::Programs | Self::History => kind.is_ours(),
+            Self::Persisting | Self::Programs | Self::History | Self::Search => kind.is_ours(),
             _ => true,
         }
     }
 
-    async fn measure(self, peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    /// Returns the contents of the databases of Tallybook with which the row is measured.
+    fn contents(self, quick: bool) -> Vec<Content> {
+        match self {
+            Self::History => vec![Content::ToolCalls(history::tool_calls(quick))],
+            Self::Search if quick => vec![Content::Messages(0)],
+            Self::Search => (0..search::SIZES.len()).map(Content::Messages).collect(),
+            _ => vec![Content::Empty],
+        }
+    }
+
+    async fn measure(self, peer: &Peer, content: Content, quick: bool) -> Result<Vec<Taken>> {
         match self {
             Self::TurnTtft => first_token::one(peer, quick).await,
             Self::TurnTtft32 => first_token::many(peer, quick).await,
@@ -84,6 +108,10 @@ impl Row {
             Self::Persisting => persisting::measure(peer, quick).await,
             Self::Programs => programs::measure(peer, quick).await,
             Self::History => history::measure(peer, quick).await,
+            Self::Search => {
+                let Content::Messages(size) = content else { return Ok(Vec::new()) };
+                search::measure(peer, size, quick).await
+            }
         }
     }
 }
@@ -101,15 +129,19 @@ pub(crate) async fn measure(
         for round in 1..=rounds {
             for &kind in kinds.iter().filter(|&&kind| row.concerns(kind)) {
                 say(&format!("{}, round {round} of {rounds}: {}", row.name(), kind.name()));
-                let peer = if row == Row::History {
-                    programs.start_with_history(kind, history::tool_calls(quick))?
-                } else {
-                    programs.start(kind)?
-                };
-                let taken = Box::pin(row.measure(&peer, quick)).await;
-                for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
-                    say(&format!("  {}: {} {}", measure.name(), said(value), measure.unit()));
-                    figures.add(measure, kind, value);
+                for content in row.contents(quick) {
+                    let peer = match content {
+                        Content::Empty => programs.start(kind)?,
+                        Content::ToolCalls(count) => programs.start_with("history", "--tool-calls", count, kind)?,
+                        Content::Messages(size) => {
+                            programs.start_with("messages", "--messages", search::SIZES[size], kind)?
+                        }
+                    };
+                    let taken = Box::pin(row.measure(&peer, content, quick)).await;
+                    for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
+                        say(&format!("  {}: {} {}", measure.name(), said(value), measure.unit()));
+                        figures.add(measure, kind, value);
+                    }
                 }
             }
         }

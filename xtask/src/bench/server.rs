@@ -8,7 +8,7 @@ use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
 /// Names of the rows that the benchmark program can measure.
-pub(super) const ROWS: [&str; 10] = [
+pub(super) const ROWS: [&str; 11] = [
     "turn_ttft",
     "turn_ttft_32",
     "turn_costs",
@@ -19,6 +19,7 @@ pub(super) const ROWS: [&str; 10] = [
     "persist_tax",
     "program_cost",
     "history",
+    "search",
 ];
 
 /// Tests each row once with the programs that are already built and little data.

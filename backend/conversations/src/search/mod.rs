@@ -1,7 +1,8 @@
-//! Searches a user's conversations, or one of them, for the words of a query. A search reads what is stored in batches,
-//! within a time limit per page; the next page continues from there. `terms` parses the query, and `snippet` makes the
-//! excerpts.
+//! Searches a user's conversations, or one of them, for the words of a query. A search compares the stored texts in
+//! batches, within a time limit per page; the next page continues from there. `index` narrows the search of all
+//! conversations down to messages that can match. `terms` parses the query, and `snippet` makes the excerpts.
 
+pub(crate) mod index;
 mod snippet;
 mod terms;
 
@@ -24,6 +25,7 @@ use crate::{
     branch::tree::branch,
     context::Context,
     limits::MAX_SEARCH_HITS,
+    search::index::candidates::{Candidates, Selection},
     service::ConversationService,
     store::{
         ConversationId, messages,
@@ -117,14 +119,16 @@ async fn find_rows(
     };
     let slot = Arc::new(slot);
     let patterns: Arc<[Pattern]> = words.iter().map(|word| Pattern::new(word)).collect();
+    let mut candidates = load_candidates(context, scope, words, &slot).await?;
     let mut messages = FIRST_BATCH;
     loop {
         let began = Instant::now();
         let limit = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
         let batch = Batch { scope, cursor, messages, limit };
-        let until = match search_batch(context, batch, &patterns, &slot).await {
-            Ok((mut found, until)) => {
+        let until = match search_batch(context, batch, &patterns, candidates, &slot).await {
+            Ok((mut found, until, others)) => {
                 rows.append(&mut found);
+                candidates = others;
                 until
             }
             // Earlier batches were fast, so this one was large, and it is slow. The next page begins with a small
@@ -161,29 +165,66 @@ struct Batch {
     limit: u32,
 }
 
-type Searched = (Vec<HitRow>, Option<DateTime<Utc>>);
+/// The hits in a batch, where the batch ends, and the candidates of later batches.
+type Searched = (Vec<HitRow>, Option<DateTime<Utc>>, Option<Candidates>);
 
-/// Returns the hits in a batch, and where the batch ends. The database does not abort a statement that takes too long,
-/// so the task keeps the search permit until the statement has ended.
+/// Returns the messages that the index leaves, or `None` if all must be compared. In one conversation, the index would
+/// save little.
+async fn load_candidates(
+    context: &Context,
+    scope: Scope,
+    words: &[String],
+    slot: &Arc<Slot>,
+) -> sqlx::Result<Option<Candidates>> {
+    let Scope::User(user) = scope else { return Ok(None) };
+    let (db, words) = (context.db.clone(), words.to_vec());
+    run_with_slot(context, slot, async move { Candidates::load(&db, user, &words).await }).await
+}
+
+/// Searches a batch.
 async fn search_batch(
     context: &Context,
     batch: Batch,
     patterns: &Arc<[Pattern]>,
+    candidates: Option<Candidates>,
     slot: &Arc<Slot>,
 ) -> sqlx::Result<Searched> {
-    let (db, patterns, slot) = (context.db.clone(), Arc::clone(patterns), Arc::clone(slot));
+    let (db, patterns) = (context.db.clone(), Arc::clone(patterns));
+    run_with_slot(context, slot, async move { run_batch(&db, batch, &patterns, candidates).await }).await
+}
+
+/// Runs statements of a search. The database does not abort a statement that takes too long, so the task keeps the
+/// search permit until the statements have ended.
+async fn run_with_slot<T: Send + 'static>(
+    context: &Context,
+    slot: &Arc<Slot>,
+    statements: impl Future<Output = sqlx::Result<T>> + Send + 'static,
+) -> sqlx::Result<T> {
+    let slot = Arc::clone(slot);
     let task = context.spawn(async move {
-        let searched = run_batch(&db, batch, &patterns).await;
+        let done = statements.await;
         drop(slot);
-        searched
+        done
     });
     with_default_timeout(async { task.await.map_err(|error| sqlx::Error::AnyDriverError(error.into()))? }).await
 }
 
-async fn run_batch(db: &Database, batch: Batch, patterns: &[Pattern]) -> sqlx::Result<Searched> {
+async fn run_batch(
+    db: &Database,
+    batch: Batch,
+    patterns: &[Pattern],
+    candidates: Option<Candidates>,
+) -> sqlx::Result<Searched> {
     let Batch { scope, cursor, messages, limit } = batch;
-    let until = search::find_batch_end(db, scope, cursor, messages, MAX_BATCH_BYTES).await?;
-    Ok((search::list_hits(db, scope, patterns, cursor, until, limit).await?, until))
+    let (selection, candidates) = match candidates {
+        Some(candidates) => candidates.take_batch(db, cursor.time, messages as usize).await?,
+        None => (Selection::default(), None),
+    };
+    let ids = selection.messages.as_deref();
+    let until = search::find_batch_end(db, scope, cursor, messages, MAX_BATCH_BYTES, ids).await?;
+    // The batch ends where one of the two does first. With candidates, the order is newest first.
+    let until = until.max(selection.until);
+    Ok((search::list_hits(db, scope, patterns, cursor, until, limit, ids).await?, until, candidates))
 }
 
 /// Returns the cursor before everything with this time, in the order of the search.

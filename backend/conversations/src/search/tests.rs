@@ -28,7 +28,7 @@ async fn a_batch_of_long_texts_is_small() {
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
         let (mut cursor, mut seen) = (first_cursor(scope), 0);
         loop {
-            let until = search::find_batch_end(db, scope, cursor, FIRST_BATCH, MAX_BATCH_BYTES).await.unwrap();
+            let until = search::find_batch_end(db, scope, cursor, FIRST_BATCH, MAX_BATCH_BYTES, None).await.unwrap();
             let end = until.map_or(cursor_behind_all(scope), |until| edge(scope, until));
             let sql = select!(
                 "SELECT COUNT(*) FROM messages WHERE created_at > MIN(?, ?) AND created_at < MAX(?, ?) OR created_at = ?"

@@ -28,6 +28,7 @@ pub(crate) mod retention;
 pub(crate) mod reviews;
 pub(crate) mod rows;
 pub(crate) mod search;
+pub(crate) mod search_index;
 pub(crate) mod shares;
 pub(crate) mod summaries;
 pub(crate) mod tool_call_files;

@@ -6,7 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
-use crate::store::{by_ids::delete_of, rows::ConversationId};
+use crate::store::{by_ids::delete_of, rows::ConversationId, search_index};
 
 const COUNT: &str = "SELECT COUNT(*) AS kept, \
      CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
@@ -133,6 +133,9 @@ pub(crate) async fn find_due(db: &Database, time: DateTime<Utc>) -> sqlx::Result
 /// and these only briefly. Rows that another purge deletes at the same moment do no harm. Returns `false` if nothing is
 /// left of the conversation.
 pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+    if search_index::delete_block_of(db, id).await? {
+        return Ok(true);
+    }
     for (find, delete, limit) in PARTS {
         let rows: Vec<i64> = db.reader().query(find).bind(id).bind(limit).fetch_values().await?;
         if rows.is_empty() {

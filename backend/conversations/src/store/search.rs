@@ -7,7 +7,10 @@ use tallybook_database::{Database, Handle, LONG_STATEMENT_TIMEOUT, Pattern, Quer
 use tallybook_protocol::{MessageId, Role, ToolCallId};
 use uuid::Uuid;
 
-use crate::store::rows::{ConversationId, is_copied, row_of_copy};
+use crate::store::{
+    rows::{ConversationId, is_copied, row_of_copy},
+    search_index::message_bytes,
+};
 
 const OF_MESSAGES: [&str; 2] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
@@ -141,22 +144,24 @@ impl HitRow {
 
 /// Returns the time at which the batch after `cursor` ends; messages with that time are not in the batch. Returns
 /// `None` if the batch extends to the very end. The batch has at most `max_messages` messages. Their texts, and those
-/// of their tool calls, have at most `max_bytes` bytes. Messages with the cursor's own time do not count.
+/// of their tool calls, have at most `max_bytes` bytes. Messages with the cursor's own time do not count. If candidates
+/// are given, only these messages count.
 pub(crate) async fn find_batch_end(
     db: &Database,
     scope: Scope,
     cursor: Cursor,
     max_messages: u32,
     max_bytes: i64,
+    candidates: Option<&[MessageId]>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    // MySQL returns sums of integers as decimals.
-    let mut query = db.reader().query(select!(
-        "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
-         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
-         FROM tool_calls t WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
-         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
-         FROM copied_tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE "
-    ));
+    let mut query = db.reader().query(select!(concat!(
+        "SELECT m.created_at, ",
+        message_bytes!(),
+        " AS bytes FROM messages m WHERE "
+    )));
+    if !push_candidates(&mut query, candidates) {
+        return Ok(None);
+    }
     match scope {
         Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
         Scope::Conversation(id) => {
@@ -176,7 +181,8 @@ pub(crate) async fn find_batch_end(
 }
 
 /// Lists at most `limit` items after `cursor` that match all patterns, in order. If `until` is given, lists only items
-/// before that time, in the order of the search.
+/// before that time, in the order of the search. If candidates are given, only these messages and their tool calls are
+/// compared, and all titles.
 pub(crate) async fn list_hits(
     db: &Database,
     scope: Scope,
@@ -184,31 +190,10 @@ pub(crate) async fn list_hits(
     cursor: Cursor,
     until: Option<DateTime<Utc>>,
     limit: u32,
+    candidates: Option<&[MessageId]>,
 ) -> sqlx::Result<Vec<HitRow>> {
-    let batch = Batch { scope, cursor, until, limit };
-    let mut query = db.reader().query(select!(OF_MESSAGES[0])).with_timeout(LONG_STATEMENT_TIMEOUT);
-    push_position(&mut query, patterns, "m.content");
-    query.push(OF_MESSAGES[1]);
-    batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
-    push_all_match(&mut query, patterns, &["m.content"]);
-    batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
-    let mut hits: Vec<HitRow> = query.fetch_all().await?;
-
-    for (begin, rest, id, order) in [
-        (select!(OF_CALLS[0]), &OF_CALLS[1..], "t.id", CALL_ORDER),
-        (select!(OF_COPIED_CALLS[0]), &OF_COPIED_CALLS[1..], "-t.id", COPIED_CALL_ORDER),
-    ] {
-        let mut query = db.reader().query(begin).with_timeout(LONG_STATEMENT_TIMEOUT);
-        for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(rest) {
-            push_position(&mut query, patterns, text);
-            query.push(rest);
-        }
-        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", id]);
-        push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
-        batch.push_order(&mut query, order[0], order[1]);
-        hits.append(&mut query.fetch_all().await?);
-    }
-
+    let batch = Batch { scope, cursor, until, limit, names_messages: false };
+    let mut hits = list_message_hits(db, batch, patterns, candidates).await?;
     if let Scope::User(_) = scope {
         let mut query = db
             .reader()
@@ -230,6 +215,51 @@ pub(crate) async fn list_hits(
     }
     hits.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(hits)
+}
+
+/// Lists the matches of a batch among the messages and their tool calls, each kind in order.
+async fn list_message_hits(
+    db: &Database,
+    batch: Batch,
+    patterns: &[Pattern],
+    candidates: Option<&[MessageId]>,
+) -> sqlx::Result<Vec<HitRow>> {
+    let mut query = db.reader().query(select!(OF_MESSAGES[0])).with_timeout(LONG_STATEMENT_TIMEOUT);
+    push_position(&mut query, patterns, "m.content");
+    query.push(OF_MESSAGES[1]);
+    if !push_candidates(&mut query, candidates) {
+        return Ok(Vec::new());
+    }
+    let batch = Batch { names_messages: candidates.is_some(), ..batch };
+    batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
+    push_all_match(&mut query, patterns, &["m.content"]);
+    batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
+    let mut hits: Vec<HitRow> = query.fetch_all().await?;
+
+    for (begin, rest, id, order) in [
+        (select!(OF_CALLS[0]), &OF_CALLS[1..], "t.id", CALL_ORDER),
+        (select!(OF_COPIED_CALLS[0]), &OF_COPIED_CALLS[1..], "-t.id", COPIED_CALL_ORDER),
+    ] {
+        let mut query = db.reader().query(begin).with_timeout(LONG_STATEMENT_TIMEOUT);
+        for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(rest) {
+            push_position(&mut query, patterns, text);
+            query.push(rest);
+        }
+        push_candidates(&mut query, candidates);
+        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", id]);
+        push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
+        batch.push_order(&mut query, order[0], order[1]);
+        hits.append(&mut query.fetch_all().await?);
+    }
+    Ok(hits)
+}
+
+/// Adds the condition that a message is one of the candidates, if there are any candidates. Returns `false` if the list
+/// is empty, so that no message can match.
+fn push_candidates<H: Handle>(query: &mut Query<H>, candidates: Option<&[MessageId]>) -> bool {
+    let Some(candidates) = candidates else { return true };
+    query.push("m.id IN (").push_list(candidates.iter().copied()).push(") AND ");
+    !candidates.is_empty()
 }
 
 /// Returns at most `chars` characters of a text, from the character `from` on; `None` if the text was deleted.
@@ -268,6 +298,8 @@ struct Batch {
     cursor: Cursor,
     until: Option<DateTime<Utc>>,
     limit: u32,
+    /// `true` if no index applies to the conditions on the time, because the query names the messages.
+    names_messages: bool,
 }
 
 impl Batch {
@@ -284,8 +316,10 @@ impl Batch {
                 " > "
             }
         };
-        // This condition follows from the next one. It is stated separately because an index can use it.
-        query.push(" AND ").push(time).push(behind.trim_end()).push("= ").push_bind(from);
+        if !self.names_messages {
+            // This condition follows from the next one. It is stated separately because an index can use it.
+            query.push(" AND ").push(time).push(behind.trim_end()).push("= ").push_bind(from);
+        }
         query.push(" AND (").push(time).push(behind).push_bind(from);
         query.push(" OR ").push(message).push(behind).push_bind(after_message);
         query.push(" OR (").push(message).push(" = ").push_bind(after_message);
@@ -293,7 +327,8 @@ impl Batch {
         if let Some(until) = self.until {
             // In the opposite direction.
             let before = if behind == " < " { " > " } else { " < " };
-            query.push(" AND ").push(time).push(before).push_bind(until);
+            query.push(" AND (").push(time).push(before).push_bind(until);
+            query.push(if self.names_messages { ") = 1" } else { ")" });
         }
     }
 

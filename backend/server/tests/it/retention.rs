@@ -17,7 +17,8 @@ const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(
     + (SELECT COUNT(*) FROM reasonings) + (SELECT COUNT(*) FROM plans) + (SELECT COUNT(*) FROM plan_steps) \
     + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns) \
     + (SELECT COUNT(*) FROM conversation_summaries) + (SELECT COUNT(*) FROM copied_tool_calls) \
-    + (SELECT COUNT(*) FROM copied_model_calls)";
+    + (SELECT COUNT(*) FROM copied_model_calls) + (SELECT COUNT(*) FROM search_blocks) \
+    + (SELECT COUNT(*) FROM search_messages) + (SELECT COUNT(*) FROM search_bits)";
 
 const SUMMARY: &str = "INSERT INTO conversation_summaries (conversation_id, message_id, summary, model, created_at) \
     SELECT conversation_id, id, 'They add.', 'm', created_at FROM messages WHERE role = 'assistant'";

@@ -1,4 +1,6 @@
-//! Search: in all conversations and in one.
+//! Search: in all conversations and in one. `index` tests that the index changes no result.
+
+mod index;
 
 use std::fmt::Write as _;
 

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use sqlx::{AssertSqlSafe, migrate::Migration};
 use tallybook::consistency;
+use tallybook_conversations::index_all_messages;
 use tallybook_mock_llm::{MockLlm, text};
-use tallybook_protocol::Conversation;
+use tallybook_protocol::{Conversation, SearchPage};
 
 use crate::support::{Engine, TestApp, rows};
 
@@ -174,6 +175,15 @@ async fn upgrade(engine: Engine) {
         assert_eq!(calls, with_calls.map(|id| (id, (id + 1).to_string())).collect::<Vec<_>>());
         assert_eq!(whole.messages[1].model.as_deref(), Some("old-model"));
         assert_eq!(shown(&app, &format!("{here}?limit=50")).await.messages.len(), 50);
+    }
+
+    // The search finds the texts before and after they are in its index.
+    let search = format!("/api/search?query=%22Message%20{}:%22", messages - 1);
+    for _ in 0..2 {
+        let found: SearchPage = serde_json::from_value(app.get_json(&search).await).unwrap();
+        assert_eq!(found.items.iter().map(|hit| hit.message_id.unwrap().0).collect::<Vec<_>>(), [messages - 1]);
+        index_all_messages(&app.database().await).await.unwrap();
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM search_messages"), [(messages,)]);
     }
 
     // The conversation accepts a new message.
