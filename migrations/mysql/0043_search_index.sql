@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS search_messages (
 CREATE TABLE IF NOT EXISTS search_bits (
     block_id BIGINT NOT NULL,
     slot INT NOT NULL,
-    bits VARBINARY(8000) NOT NULL,
+    bits VARBINARY(4000) NOT NULL,
     PRIMARY KEY (block_id, slot),
     CONSTRAINT search_bits_block_fk FOREIGN KEY (block_id) REFERENCES search_blocks (id) ON DELETE CASCADE
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

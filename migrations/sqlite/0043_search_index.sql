@@ -29,9 +29,10 @@ CREATE TABLE search_messages (
 CREATE INDEX search_messages_block ON search_messages (block_id);
 
 -- For each slot, one bit per column: whether a piece of the column's text (up to three characters) hashes to this slot.
+-- In a table without row IDs, rows of more than a quarter of a page would need a page of their own.
 CREATE TABLE search_bits (
     block_id INTEGER NOT NULL REFERENCES search_blocks (id) ON DELETE CASCADE,
     slot INTEGER NOT NULL,
     bits BLOB NOT NULL,
     PRIMARY KEY (block_id, slot)
-) WITHOUT ROWID;
+);

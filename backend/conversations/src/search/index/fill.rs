@@ -40,11 +40,11 @@ struct BlockSize {
 const SMALL: BlockSize = BlockSize { bytes: 1024 * 1024, messages: 5000 };
 
 /// Large blocks need fewer reads. When a user has many small blocks, their messages are indexed again, in a large one.
-const LARGE: BlockSize = BlockSize { bytes: 8 * 1024 * 1024, messages: 40_000 };
-const MAX_SMALL_BLOCKS: usize = 8;
+const LARGE: BlockSize = BlockSize { bytes: 4 * 1024 * 1024, messages: 20_000 };
+const MAX_SMALL_BLOCKS: usize = 4;
 
 /// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So the
-/// texts of a block have less than 9 MiB, which are at most 43,000 columns.
+/// texts of a block have less than 5 MiB, which are at most 24,000 columns.
 const MAX_MESSAGE_BYTES: i64 = 1024 * 1024;
 
 /// Indexes the messages of users whenever they fill a block, until the server drains.

@@ -272,15 +272,15 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
-        for number in 0..8 {
+        for number in 0..4 {
             said(&app, &model, &conversation, &format!("Question {number}"), "The needle").await;
             index(&engine).await;
             assert_eq!(count_rows(&engine).await.0, number + 1);
         }
         let expected = pages(&app, "needle").await;
-        assert_eq!(expected[0].items.len(), 8);
+        assert_eq!(expected[0].items.len(), 4);
         index(&engine).await;
-        assert_eq!(count_rows(&engine).await, (1, 16, 4096));
+        assert_eq!(count_rows(&engine).await, (1, 8, 4096));
         assert_eq!(pages(&app, "needle").await, expected);
     }
 }
