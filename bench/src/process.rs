@@ -83,8 +83,8 @@ impl Process {
         Ok(switches)
     }
 
-    /// Returns how often it has called `read` and `write`, on files and other descriptors. `recv` and `send`, with which
-    /// sockets are mostly used, do not count.
+    /// Returns how often it has called `read` and `write`, on files and other descriptors. `recv` and `send`, with
+    /// which sockets are mostly used, do not count.
     pub(crate) fn reads_and_writes(&self) -> Result<u64> {
         let io = self.kernel_file("io")?;
         Ok(number_after(&io, "syscr:")? + number_after(&io, "syscw:")?)

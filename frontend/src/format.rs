@@ -106,8 +106,8 @@ pub fn beginning(text: &str, limit: usize) -> (&str, bool) {
     }
 }
 
-/// Converts a text to lower case letter by letter, as searches compare letters. A sigma at the end of a word therefore has
-/// no special form, for which the page would need tables.
+/// Converts a text to lower case letter by letter, as searches compare letters. A sigma at the end of a word therefore
+/// has no special form, for which the page would need tables.
 pub(crate) fn lower(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }

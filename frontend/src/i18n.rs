@@ -1,7 +1,7 @@
 //! All texts of the page, in English and Japanese.
 //!
-//! Errors of a request or a turn come from the server in English, with a stable code. `problem` and `turn_error` map the
-//! codes to texts in the page's language.
+//! Errors of a request or a turn come from the server in English, with a stable code. `problem` and `turn_error` map
+//! the codes to texts in the page's language.
 
 mod greeting;
 mod sentences;
@@ -15,8 +15,8 @@ use crate::language::Language;
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
 
-/// Implements a method of `Language` for each line: its name, the text in English, the text in Japanese. The first name is
-/// the name of a method for tests that returns all these texts.
+/// Implements a method of `Language` for each line: its name, the text in English, the text in Japanese. The first name
+/// is the name of a method for tests that returns all these texts.
 macro_rules! texts {
     ($all:ident; $($(#[$attribute:meta])* $name:ident: $english:literal, $japanese:literal;)*) => {
         impl Language {

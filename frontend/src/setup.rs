@@ -1,6 +1,6 @@
 //! The setup of a model or tool server by an admin: connection, choice of the model, test, and storage. [`Setup::take`]
-//! makes all decisions without a browser, so it is tested natively. `form` has the texts of the fields, `shell` carries out effects,
-//! and `components::setup_dialog` renders it.
+//! makes all decisions without a browser, so it is tested natively. `form` has the texts of the fields, `shell` carries
+//! out effects, and `components::setup_dialog` renders it.
 
 mod entry;
 mod fields;

@@ -4,8 +4,8 @@
 //!
 //! - [`Document`] splits a text into top-level blocks, also while it grows.
 //! - `render` converts a block to nodes. `links` decides which links are allowed, and `math` finds formulas.
-//! - The crate `tallybook-nodes` writes nodes as HTML, and creates and updates them in the browser. [`Drawing`] is a text
-//!   that is drawn while it grows.
+//! - The crate `tallybook-nodes` writes nodes as HTML, and creates and updates them in the browser. [`Drawing`] is a
+//!   text that is drawn while it grows.
 //!
 //! Text comes from models, and may come from anyone through them. So all sizes are bounded, and nothing recurses over
 //! the input. The page decides how often a growing text is drawn. A separate WASM module (the crate

@@ -69,8 +69,9 @@ impl MockLlm {
     }
 
     /// Returns the value for `LLM_BASE_URL`, for every provider: scheme, host and port, without `/v1`. The server has
-    /// the routes `/v1/messages`, `/v1/chat/completions` and `/chat/completions`, and lists of models at `models`. So both conventions work: Anthropic's
-    /// (base without `/v1`) and OpenAI's (base with everything before `/chat/completions`).
+    /// the routes `/v1/messages`, `/v1/chat/completions` and `/chat/completions`, and lists of models at `models`. So
+    /// both conventions work: Anthropic's (base without `/v1`) and OpenAI's (base with everything before
+    /// `/chat/completions`).
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

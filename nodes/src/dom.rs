@@ -1,5 +1,5 @@
-//! Creates, updates and adopts DOM nodes in the browser. An update changes only what differs. So a selection in unchanged
-//! text survives, the focus stays, and the cost depends only on the difference.
+//! Creates, updates and adopts DOM nodes in the browser. An update changes only what differs. So a selection in
+//! unchanged text survives, the focus stays, and the cost depends only on the difference.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -45,9 +45,9 @@ enum Changed {
     Replaced,
 }
 
-/// Updates the nodes in `drawn`, which are in `parent` before `next`, to `nodes`. Elements with an ID are recognized by it:
-/// they stay the same elements when others are added or removed before them. Returns an error if other code, such as a
-/// translation extension, has moved the nodes.
+/// Updates the nodes in `drawn`, which are in `parent` before `next`, to `nodes`. Elements with an ID are recognized by
+/// it: they stay the same elements when others are added or removed before them. Returns an error if other code, such
+/// as a translation extension, has moved the nodes.
 ///
 /// # Errors
 /// If the browser refuses a change.
@@ -74,8 +74,8 @@ pub fn replace_changed(
     show(nodes, drawn, parent, next, Changed::Replaced)
 }
 
-/// Pairs an element on the page with the one whose HTML the server wrote there. Returns `None` if their content differs, for
-/// example because a browser extension changed it.
+/// Pairs an element on the page with the one whose HTML the server wrote there. Returns `None` if their content
+/// differs, for example because a browser extension changed it.
 pub fn adopt(element: &Element, place: &web_sys::Element) -> Option<Drawn> {
     let children = if element.is_slot { Vec::new() } else { adopt_children(&element.children, place)? };
     Some(Drawn::Element { place: place.clone(), tag: element.tag, attributes: element.attributes.clone(), children })
@@ -137,8 +137,8 @@ fn show(
     Ok(())
 }
 
-/// Removes elements with an ID that no wanted node has. Otherwise, those behind them would have to be moved, and an element
-/// that moves loses the focus.
+/// Removes elements with an ID that no wanted node has. Otherwise, those behind them would have to be moved, and an
+/// element that moves loses the focus.
 fn remove_unwanted(nodes: &[Node], drawn: &mut Vec<Drawn>, parent: &web_sys::Element) -> Result<(), JsValue> {
     if nodes.len() >= drawn.len() && drawn.iter().zip(nodes).all(|(old, node)| old.key() == node.key()) {
         return Ok(());
@@ -155,7 +155,8 @@ fn remove_unwanted(nodes: &[Node], drawn: &mut Vec<Drawn>, parent: &web_sys::Ele
     result
 }
 
-/// Moves the element with this ID to `index`, if it is behind that. Text and elements without an ID before it are removed.
+/// Moves the element with this ID to `index`, if it is behind that. Text and elements without an ID before it are
+/// removed.
 fn bring_forward(key: &str, index: usize, drawn: &mut Vec<Drawn>, parent: &web_sys::Element) -> Result<(), JsValue> {
     let behind = drawn.get(index..).unwrap_or_default();
     let Some(ahead) = behind.iter().position(|old| old.key() == Some(key)).filter(|ahead| *ahead > 0) else {

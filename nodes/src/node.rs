@@ -24,8 +24,8 @@ pub struct Element {
     pub attributes: Vec<(&'static str, Cow<'static, str>)>,
     /// Child nodes; always empty in a slot.
     pub children: Vec<Node>,
-    /// `true` if other code creates what is in the element, for example the drawing of a growing Markdown text. Updates leave
-    /// the content of a slot as it is.
+    /// `true` if other code creates what is in the element, for example the drawing of a growing Markdown text. Updates
+    /// leave the content of a slot as it is.
     pub is_slot: bool,
 }
 

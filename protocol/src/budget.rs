@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// The users whose usage counts: `user:ID`, `group:ID` for the members of a group together, or `all` for the users of
-    /// the server together.
+    /// The users whose usage counts: `user:ID`, `group:ID` for the members of a group together, or `all` for the users
+    /// of the server together.
     pub principal: String,
     /// The period after which the budget starts again.
     pub period: BudgetPeriod,

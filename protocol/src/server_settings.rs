@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Settings of the server that can change while it runs. The names are those of the settings file and, in lower case, of
-/// the environment variables.
+/// Settings of the server that can change while it runs. The names are those of the settings file and, in lower case,
+/// of the environment variables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -26,7 +26,8 @@ pub struct ServerSettings {
     pub consent_wait_hours: f64,
     /// `true` if users can share conversations with links.
     pub sharing: bool,
-    /// The sign-up policy: who can create an account: `open` (everyone), `invitation` or `closed` (admins create accounts).
+    /// The sign-up policy: who can create an account: `open` (everyone), `invitation` or `closed` (admins create
+    /// accounts).
     pub sign_up: String,
     /// Maximum number of answers that are written at once for a user; 0 for no limit.
     pub max_turns_per_person: u32,

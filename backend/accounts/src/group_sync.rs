@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl Accounts {
-    /// Sets the groups of a user to those of the claims. A group that does not exist yet is created, without grants. Does
-    /// nothing if no claim is configured, or if the provider could not be asked for the groups.
+    /// Sets the groups of a user to those of the claims. A group that does not exist yet is created, without grants.
+    /// Does nothing if no claim is configured, or if the provider could not be asked for the groups.
     pub(crate) async fn sync_groups(&self, user: UserId, claims: &Claims) -> Result<(), AccountsError> {
         let openid = self.context.settings.openid.as_ref();
         if openid.is_none_or(|openid| openid.groups_claim.is_none()) {

@@ -262,8 +262,8 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Links the identity to the caller's account, and returns the user. Fails with `Stale` if the caller has no session, or
-    /// if the session has no recent, unused proof of ownership.
+    /// Links the identity to the caller's account, and returns the user. Fails with `Stale` if the caller has no
+    /// session, or if the session has no recent, unused proof of ownership.
     async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<UserId, AccountsError> {
         let session = caller.and_then(|caller| match caller.credential {
             Credential::Session(id) => Some((caller.user, id)),

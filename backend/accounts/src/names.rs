@@ -75,8 +75,8 @@ pub(crate) fn skeleton_of(name: &str) -> String {
     skeleton(&normalized(name)).flat_map(char::to_lowercase).take(MAX_SKELETON_CHARS).collect()
 }
 
-/// Returns the text with another name in place of a user's, in any spelling, where it is a word of its own. Returns `None`
-/// if the text does not contain the name.
+/// Returns the text with another name in place of a user's, in any spelling, where it is a word of its own. Returns
+/// `None` if the text does not contain the name.
 pub(crate) fn without_name(text: &str, name: &str, other: &str) -> Option<String> {
     let is_in_word = |character: char| character.is_alphanumeric() || PUNCTUATION.contains(&character);
     let (mut replaced, mut found) = (String::new(), false);

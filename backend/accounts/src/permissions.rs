@@ -1,5 +1,5 @@
-//! Permissions of users. Admins grant models, tool servers and rights to groups; then only the members of these groups may
-//! use them. Without grants, all users may. Admins may use everything.
+//! Permissions of users. Admins grant models, tool servers and rights to groups; then only the members of these groups
+//! may use them. Without grants, all users may. Admins may use everything.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -93,7 +93,8 @@ impl Permissions {
         Ok(self.with_groups(user, false).await?.0)
     }
 
-    /// Returns a user's permissions and groups, in one read. Without grants, the groups are read only if `needs_groups`.
+    /// Returns a user's permissions and groups, in one read. Without grants, the groups are read only if
+    /// `needs_groups`.
     pub async fn with_groups(&self, user: UserId, needs_groups: bool) -> sqlx::Result<(UserPermissions, Vec<GroupId>)> {
         let grants = Arc::clone(&self.grants.read());
         if grants.is_empty() && !needs_groups {

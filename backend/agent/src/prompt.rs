@@ -21,8 +21,8 @@ pub enum SystemPrompt {
     /// `backend/prompts/system_*.txt`.
     #[default]
     BuiltIn,
-    /// The operator's own text, with the placeholders `{date}`, `{current_date}` and `{tools_info}`. If there are tools,
-    /// `backend/prompts/tool_results.txt` follows it.
+    /// The operator's own text, with the placeholders `{date}`, `{current_date}` and `{tools_info}`. If there are
+    /// tools, `backend/prompts/tool_results.txt` follows it.
     Own(Arc<str>),
 }
 

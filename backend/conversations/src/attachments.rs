@@ -10,8 +10,8 @@ use crate::{
     models::{Model, PermittedModels},
 };
 
-/// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user or is
-/// not ready, and if one is an image and the model reads none. `models` are those of the user.
+/// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user
+/// or is not ready, and if one is an image and the model reads none. `models` are those of the user.
 pub(crate) async fn find_attached(
     context: &Context,
     user: UserId,

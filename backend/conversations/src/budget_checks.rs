@@ -1,7 +1,7 @@
-//! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within a day or a month.
-//! They are checked when a turn, or another request that calls a model, begins. Like the limits of a user (`quota`), they
-//! are checked against rows that exist anyway, so they apply across all replicas, and deleting conversations gives nothing
-//! back: deleted data is kept while it counts.
+//! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within a day or a
+//! month. They are checked when a turn, or another request that calls a model, begins. Like the limits of a user
+//! (`quota`), they are checked against rows that exist anyway, so they apply across all replicas, and deleting
+//! conversations gives nothing back: deleted data is kept while it counts.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveTime, Utc};
 use tallybook_accounts::{GroupId, UserId};
@@ -42,8 +42,8 @@ pub(crate) fn needs_groups(settings: &ChangeableSettings) -> bool {
     settings.budgets.iter().any(|budget| matches!(budget.owner, BudgetOwner::Group(_)))
 }
 
-/// Blocks other transactions that check the same budget of several users, until this transaction ends. As for the user's
-/// own lock, this must come before the first read.
+/// Blocks other transactions that check the same budget of several users, until this transaction ends. As for the
+/// user's own lock, this must come before the first read.
 pub(crate) async fn lock_shared(
     settings: &ChangeableSettings,
     tx: &mut Transaction,
@@ -59,8 +59,8 @@ pub(crate) async fn lock_shared(
     if principals.is_empty() { Ok(()) } else { budgets::lock(tx, &principals).await }
 }
 
-/// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of the
-/// call, whose own reservation does not count.
+/// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of
+/// the call, whose own reservation does not count.
 pub(crate) async fn check(
     context: &Context,
     settings: &ChangeableSettings,

@@ -44,8 +44,8 @@ struct Request<'a> {
 impl ConversationService {
     /// Creates a conversation with a copy of the branch that ends in a complete answer. If the user has a conversation
     /// with this `client_conversation_id`, returns that one instead. Fails with `TurnRunning` or `AwaitingApproval` if
-    /// the answer's turn runs or waits, with `TooLargeToCopy` if the branch is too large, and with `LimitReached` if the
-    /// user has sent too many messages within a minute.
+    /// the answer's turn runs or waits, with `TooLargeToCopy` if the branch is too large, and with `LimitReached` if
+    /// the user has sent too many messages within a minute.
     pub async fn fork_conversation(
         &self,
         user: UserId,
@@ -98,9 +98,9 @@ impl ConversationService {
 
     /// Creates a conversation with a copy of the messages that a share link shows. Its files become files of the user.
     /// If the user has a conversation with this `client_conversation_id`, returns that one instead. Fails with
-    /// `NoSuchShare` if the link does not exist or was revoked, with `NothingToCopy` if it shows no answer, with `Files`
-    /// if the user has no room for the files, and with `LimitReached` if the user has sent too many messages within a
-    /// minute.
+    /// `NoSuchShare` if the link does not exist or was revoked, with `NothingToCopy` if it shows no answer, with
+    /// `Files` if the user has no room for the files, and with `LimitReached` if the user has sent too many messages
+    /// within a minute.
     pub async fn copy_shared_conversation(
         &self,
         user: UserId,

@@ -7,8 +7,10 @@
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, `share` publishes them with a link, and `fork` copies them to new ones.
 //! - `feedback` stores the users' ratings of answers.
-//! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports token usage.
-//! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time zones.
+//! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports
+//!   token usage.
+//! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time
+//!   zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
 mod access;

@@ -100,8 +100,8 @@ pub(crate) const MAX_CALL_IMAGES: usize = 8;
 /// Maximum number of files in a message.
 pub(crate) const MAX_MESSAGE_FILES: usize = 10;
 
-/// Maximum size of all images in one prompt, in bytes before they are encoded in base64. The newest count; notes replace
-/// the others. Providers limit the size of a request.
+/// Maximum size of all images in one prompt, in bytes before they are encoded in base64. The newest count; notes
+/// replace the others. Providers limit the size of a request.
 pub(crate) const MAX_PROMPT_IMAGE_BYTES: usize = 20 * 1024 * 1024;
 
 /// Maximum number of parts in a message.

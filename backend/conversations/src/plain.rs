@@ -48,8 +48,8 @@ pub enum PlainEvent {
 }
 
 impl ConversationService {
-    /// Calls the model that a request names (the default if it names none) and returns a channel of its events. Dropping
-    /// the receiver cancels the call. The call counts against the user's limits.
+    /// Calls the model that a request names (the default if it names none) and returns a channel of its events.
+    /// Dropping the receiver cancels the call. The call counts against the user's limits.
     pub async fn call_model(
         &self,
         access: &Access,

@@ -32,8 +32,8 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
 }
 
-/// The settings that a request for a model call is checked against, because others may apply in a moment, and the user's
-/// groups.
+/// The settings that a request for a model call is checked against, because others may apply in a moment, and the
+/// user's groups.
 #[derive(Clone)]
 pub(crate) struct RequestLimits {
     pub(crate) settings: Arc<ChangeableSettings>,
@@ -113,9 +113,9 @@ pub(crate) fn admits_steps(settings: &ChangeableSettings, user: UserId) -> bool 
     settings.user_limits.tokens_per_day > 0 || budget_checks::may_have_any(settings, user)
 }
 
-/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used up,
-/// or reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the limit by
-/// at most one answer. Budgets stop no running turn.
+/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used
+/// up, or reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the
+/// limit by at most one answer. Budgets stop no running turn.
 pub(crate) async fn admit_step(
     context: &Context,
     settings: &ChangeableSettings,
@@ -232,8 +232,8 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// Returns what a call of a model with these prices reserves for its tokens. Whether they are read or written is not
-    /// known yet, so the higher price counts.
+    /// Returns what a call of a model with these prices reserves for its tokens. Whether they are read or written is
+    /// not known yet, so the higher price counts.
     pub(crate) fn of(tokens: usize, prices: Option<Prices>) -> Self {
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         let price = prices.map_or(0.0, |prices| prices.input.max(prices.output));

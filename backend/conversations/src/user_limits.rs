@@ -25,8 +25,8 @@ const TURN_WAIT_SECS: u64 = 5;
 pub struct UserLimits {
     /// Maximum number of concurrent turns. A turn that waits for approval does not count.
     pub turns: u32,
-    /// Maximum number of turns that begin or resume within a minute. A copy of a conversation counts as a turn, and other
-    /// requests that call a model count by their weight.
+    /// Maximum number of turns that begin or resume within a minute. A copy of a conversation counts as a turn, and
+    /// other requests that call a model count by their weight.
     pub messages_per_minute: u32,
     /// Tokens that models may read and write within 24 hours. When they are used up, no turn begins.
     pub tokens_per_day: u64,

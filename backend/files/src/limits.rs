@@ -18,8 +18,8 @@ pub(crate) const MAX_UPLOADS: usize = 32;
 /// Maximum time for which an upload waits until it may begin.
 pub(crate) const UPLOAD_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum number of uploads of this process whose text and images are in memory at once. They can take 20 MiB each, while
-/// the original stays in its temporary file.
+/// Maximum number of uploads of this process whose text and images are in memory at once. They can take 20 MiB each,
+/// while the original stays in its temporary file.
 pub(crate) const MAX_PROCESSED: usize = 2;
 
 /// Maximum time for which a received file waits until it is processed.

@@ -1,5 +1,5 @@
-//! Content outside the database: in a folder that all servers share, or in an S3-compatible store. Each upload writes an
-//! object of its own, so that deleting an object never takes the content of a later upload.
+//! Content outside the database: in a folder that all servers share, or in an S3-compatible store. Each upload writes
+//! an object of its own, so that deleting an object never takes the content of a later upload.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 

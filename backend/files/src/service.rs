@@ -192,8 +192,8 @@ impl Files {
         Ok(true)
     }
 
-    /// Stores the rows of a user's files. Returns `false` if some content was purged meanwhile. The transaction must have
-    /// locked the user.
+    /// Stores the rows of a user's files. Returns `false` if some content was purged meanwhile. The transaction must
+    /// have locked the user.
     async fn create_rows(&self, tx: &mut Transaction, user: UserId, new: &[NewFile]) -> Result<bool, FilesError> {
         let stored = files::sum_bytes_in(tx, user).await?;
         self.check_quota(stored, new.iter().map(|file| file.bytes.unsigned_abs()).sum())?;
@@ -267,8 +267,9 @@ impl Files {
     }
 
     /// Copies files of `owner` to the files of `user`, and returns the copies by the IDs of the originals. A file that
-    /// `user` has already, with the same content and name, is not copied again. Fails with `NotFound` if a file no longer
-    /// exists, and with `QuotaReached` if `user` has no room for the files. The transaction must have locked `user`.
+    /// `user` has already, with the same content and name, is not copied again. Fails with `NotFound` if a file no
+    /// longer exists, and with `QuotaReached` if `user` has no room for the files. The transaction must have locked
+    /// `user`.
     pub async fn copy_all(
         &self,
         tx: &mut Transaction,

@@ -203,8 +203,8 @@ impl Server {
         watched
     }
 
-    /// Connects to the server once, lists its tools, and closes the connection. If the timeout of a call is shorter than
-    /// that of the handshake, it applies to the handshake and to the list, too.
+    /// Connects to the server once, lists its tools, and closes the connection. If the timeout of a call is shorter
+    /// than that of the handshake, it applies to the handshake and to the list, too.
     pub(crate) async fn probe(&self) -> Result<ToolSelection, ServerError> {
         let transport = self.transport.as_ref().map_err(Clone::clone)?;
         let limit = call_timeout(&self.settings).map_or(HANDSHAKE_TIMEOUT, |limit| limit.min(HANDSHAKE_TIMEOUT));

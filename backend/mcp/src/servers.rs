@@ -178,8 +178,8 @@ impl ToolServers {
         }
     }
 
-    /// Waits until each server has connected or failed once, at most until 10 seconds after the start. Without this, the first turns
-    /// after a start would lack the tools of servers that are about to connect.
+    /// Waits until each server has connected or failed once, at most until 10 seconds after the start. Without this,
+    /// the first turns after a start would lack the tools of servers that are about to connect.
     pub async fn first_connections(&self) {
         let mut changes = self.changes();
         let settled = changes.wait_for(|_| !self.shared.offer().is_awaited);

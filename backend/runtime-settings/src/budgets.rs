@@ -26,8 +26,8 @@ impl RuntimeSettings {
         Ok((budget_store::list(&self.context.db).await?, version))
     }
 
-    /// Replaces all budgets, and returns the new ones with their version. They apply to turns that begin from now on. If
-    /// `version` is given and the budgets have another version, nothing is changed.
+    /// Replaces all budgets, and returns the new ones with their version. They apply to turns that begin from now on.
+    /// If `version` is given and the budgets have another version, nothing is changed.
     pub async fn replace_budgets(
         &self,
         actor: UserId,

@@ -1,5 +1,5 @@
-//! Merges the settings of the server: those of the settings file and the environment, then the defaults that admins have
-//! changed. Checks changes, and converts the result for the services.
+//! Merges the settings of the server: those of the settings file and the environment, then the defaults that admins
+//! have changed. Checks changes, and converts the result for the services.
 
 use std::{sync::Arc, time::Duration};
 

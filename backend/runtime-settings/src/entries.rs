@@ -62,8 +62,8 @@ impl RuntimeSettings {
         Ok(name)
     }
 
-    /// Changes an added entry: each member of `patch` replaces a setting, and null removes it. If `version` is given and
-    /// the entry has another version, nothing is changed.
+    /// Changes an added entry: each member of `patch` replaces a setting, and null removes it. If `version` is given
+    /// and the entry has another version, nothing is changed.
     pub(crate) async fn update_entry(
         &self,
         kind: EntryKind,

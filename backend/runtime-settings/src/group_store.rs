@@ -87,8 +87,8 @@ pub(crate) async fn read_grants(db: &Database) -> sqlx::Result<Grants> {
     Ok(grants)
 }
 
-/// Finds a group. No other transaction changes groups at the same time, because each first increments the version of the
-/// catalog.
+/// Finds a group. No other transaction changes groups at the same time, because each first increments the version of
+/// the catalog.
 pub(crate) async fn find(tx: &mut Transaction, id: GroupId) -> sqlx::Result<Option<LockedGroup>> {
     tx.query("SELECT name, origin, version FROM user_groups WHERE id = ?").bind(id).fetch_optional().await
 }
@@ -137,8 +137,8 @@ pub(crate) async fn set_grants(tx: &mut Transaction, id: GroupId, grants: &[Stri
     Ok(())
 }
 
-/// Lists the members of a group by name. Users who deleted their accounts stay members, so that their usage counts, but are
-/// left out.
+/// Lists the members of a group by name. Users who deleted their accounts stay members, so that their usage counts, but
+/// are left out.
 pub(crate) async fn list_members(db: &Database, id: GroupId) -> sqlx::Result<Vec<GroupMember>> {
     let rows: Vec<(i64, String)> = db
         .reader()

@@ -1,6 +1,6 @@
 //! Settings that admins change while the server runs: the models and tool servers that they add to those of the
-//! settings file, with their encrypted secrets, and tests of them; settings of the server; budgets; and groups of users with
-//! their permissions. Every server of a database applies a change within two seconds.
+//! settings file, with their encrypted secrets, and tests of them; settings of the server; budgets; and groups of users
+//! with their permissions. Every server of a database applies a change within two seconds.
 
 mod budget_store;
 mod budgets;

@@ -41,8 +41,8 @@ impl RuntimeSettings {
         self.find_model(&name).await
     }
 
-    /// Changes an added model: each member of `patch` replaces a setting, and null removes it. If `version` is given and
-    /// the model has another version, nothing is changed.
+    /// Changes an added model: each member of `patch` replaces a setting, and null removes it. If `version` is given
+    /// and the model has another version, nothing is changed.
     pub async fn update_model(
         &self,
         actor: UserId,

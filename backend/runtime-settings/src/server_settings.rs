@@ -34,8 +34,8 @@ impl RuntimeSettings {
         Ok(show(configured, models, &added.settings, added.settings_version))
     }
 
-    /// Changes settings: each member of `patch` replaces a setting, and null gives it its default again. If `version` is
-    /// given and the settings have another version, nothing is changed.
+    /// Changes settings: each member of `patch` replaces a setting, and null gives it its default again. If `version`
+    /// is given and the settings have another version, nothing is changed.
     pub async fn update_settings(
         &self,
         actor: UserId,
@@ -52,8 +52,8 @@ impl RuntimeSettings {
         self.find_settings().await
     }
 
-    /// Restores the values that the settings had after the change with this ID, except those that the settings file or the
-    /// environment sets.
+    /// Restores the values that the settings had after the change with this ID, except those that the settings file or
+    /// the environment sets.
     pub async fn restore_settings(
         &self,
         actor: UserId,

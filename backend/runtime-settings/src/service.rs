@@ -76,7 +76,8 @@ pub struct Services {
     pub permissions: Permissions,
 }
 
-/// The entries that admins have added and the settings that they have changed, as this server uses them. Models and tool servers are oldest first.
+/// The entries that admins have added and the settings that they have changed, as this server uses them. Models and
+/// tool servers are oldest first.
 #[derive(Default)]
 pub(crate) struct Added {
     /// Version of the catalog that is applied; `None` until one is.
@@ -160,8 +161,8 @@ impl RuntimeSettings {
         }
     }
 
-    /// Reads the added models and tool servers and the changed settings, and applies them. Does nothing if they have not
-    /// changed and can all be used.
+    /// Reads the added models and tool servers and the changed settings, and applies them. Does nothing if they have
+    /// not changed and can all be used.
     pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;

@@ -55,8 +55,8 @@ pub(crate) async fn set(tx: &mut Transaction, name: &str, value: Option<&Value>)
     query.execute().await.map(|_| ())
 }
 
-/// Adds a change to the history and returns its ID. Deletes the oldest changes beyond the limit. `settings` are all settings
-/// after the change.
+/// Adds a change to the history and returns its ID. Deletes the oldest changes beyond the limit. `settings` are all
+/// settings after the change.
 pub(crate) async fn add_change(
     tx: &mut Transaction,
     actor: UserId,

@@ -11,8 +11,8 @@ use crate::{
     seal::Sealer, server_settings::read_settings, store,
 };
 
-/// Describes the models, tool servers, groups, budgets and settings that servers of this database use beside the configured
-/// ones, one line each. `models` are the configured models.
+/// Describes the models, tool servers, groups, budgets and settings that servers of this database use beside the
+/// configured ones, one line each. `models` are the configured models.
 pub async fn summarize(
     db: &Database,
     sealer: &Sealer,

@@ -25,8 +25,8 @@ pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>
 }
 
 /// Returns the filter in `RUST_LOG`. It excludes what two crates log unless `RUST_LOG` names them: clients cause the
-/// errors of `actix_http`, and `http::server` logs them as such; `tallybook_mcp` logs what happens to a tool server, and
-/// `rmcp` would repeat that as errors, with texts of the server. It also excludes the spans for traces.
+/// errors of `actix_http`, and `http::server` logs them as such; `tallybook_mcp` logs what happens to a tool server,
+/// and `rmcp` would repeat that as errors, with texts of the server. It also excludes the spans for traces.
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");

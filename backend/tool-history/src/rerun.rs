@@ -72,8 +72,8 @@ impl ToolHistory {
             return Err(ToolHistoryError::NoRerun(NoRerun::TooLong));
         }
         let permit = context.reruns.clone().try_acquire_owned().map_err(|_| ToolHistoryError::TooManyReruns)?;
-        // Redacts configured secrets, because no tool may receive them. A call user_key input is redacted is expected to
-        // fail.
+        // Redacts configured secrets, because no tool may receive them. A call user_key input is redacted is expected
+        // to fail.
         let input = context.agent.redact_secrets(input);
         let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;

@@ -82,9 +82,9 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
-    /// Starts Tallybook with `count` generated rows, which are generated once: `option` is the option of the program that
-    /// generates them. On SQLite they are in a temporary folder. On MySQL they are in a database next to the named one,
-    /// which is kept. `content` is part of their names.
+    /// Starts Tallybook with `count` generated rows, which are generated once: `option` is the option of the program
+    /// that generates them. On SQLite they are in a temporary folder. On MySQL they are in a database next to the named
+    /// one, which is kept. `content` is part of their names.
     pub(crate) fn start_with(&self, content: &str, option: &str, count: u64, kind: Kind) -> Result<Peer> {
         if self.generated.get().is_none() {
             let made = tempfile::tempdir().context("cannot create a folder")?;

@@ -1,5 +1,5 @@
-//! Measures the throughput when 16 turns run at a time as fast as they can: tokens per second, and turns with a tool call
-//! per second.
+//! Measures the throughput when 16 turns run at a time as fast as they can: tokens per second, and turns with a tool
+//! call per second.
 
 use std::time::{Duration, Instant};
 

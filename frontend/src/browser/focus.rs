@@ -89,8 +89,8 @@ pub(crate) fn has_focus_within(selector: &str) -> bool {
     focused.is_some_and(|element| element.closest(selector).is_ok_and(|found| found.is_some()))
 }
 
-/// Returns `true` if no visible element has the focus. A hidden element keeps the focus until the next frame, and a closed
-/// dialog until it has faded.
+/// Returns `true` if no visible element has the focus. A hidden element keeps the focus until the next frame, and a
+/// closed dialog until it has faded.
 pub(crate) fn is_focus_free() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
     let is_hidden = |element: &HtmlElement| element.offset_width() == 0 && element.offset_height() == 0;

@@ -19,8 +19,8 @@ pub(crate) struct TypedEarly {
     pub(crate) is_sent: bool,
 }
 
-/// Ends the script's handling of the server-rendered field with this ID, and returns the user's input. Returns `None` if
-/// the server did not render the field.
+/// Ends the script's handling of the server-rendered field with this ID, and returns the user's input. Returns `None`
+/// if the server did not render the field.
 pub(crate) fn take_field(id: &str) -> Option<TypedEarly> {
     let field: HtmlTextAreaElement = drawn_by_server(id)?.dyn_into().ok()?;
     field.dispatch_event(&Event::new(TAKEN).ok()?).ok()?;

@@ -162,8 +162,8 @@ pub(crate) fn ChatPane(
     }
 }
 
-/// Closes the find bar of a conversation that is still loading if loading fails, or if the user types in the message field
-/// meanwhile: the find bar would take the focus.
+/// Closes the find bar of a conversation that is still loading if loading fails, or if the user types in the message
+/// field meanwhile: the find bar would take the focus.
 fn forget_finding(session: Session, finding: RwSignal<bool>) {
     Effect::new(move |written: Option<String>| {
         let draft = session.draft.get();
@@ -193,7 +193,8 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {
-            // Escape goes to the call and does not deny it. The focus stays in a field, because the next digit would decide.
+            // Escape goes to the call and does not deny it. The focus stays in a field, because the next digit would
+            // decide.
             if !browser::has_focus_within("input, textarea") {
                 go_to_first(waiting);
             }

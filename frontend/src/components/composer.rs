@@ -118,7 +118,8 @@ fn message_field(session: Session, field: NodeRef<html::Textarea>) -> AnyView {
         .attr("aria-describedby", COMPOSER_HINT_ID)
         .attr("placeholder", text.composer_placeholder())
         .with(node_ref(field))
-        // Without scripts, typed text is useless. With scripts, the user can type before the page is interactive (`app`).
+        // Without scripts, typed text is useless. With scripts, the user can type before the page is interactive
+        // (`app`).
         .attr("disabled", !browser::IS_HERE)
         .with(prop("value", move || session.draft.get()))
         .with(on(ev::input, move |event| session.write(event_target_value(&event))))

@@ -1,6 +1,7 @@
-//! A message on the page. The pure renderer says what it looks like (`message`); here it is put into the document and kept up to
-//! date: HTML that the server wrote is adopted as it is, and only what changes is updated. Parts that other code creates are in
-//! `slots`, what happens when something in a message is pressed in `actions`, and what the user did with it in `state`.
+//! A message on the page. The pure renderer says what it looks like (`message`); here it is put into the document and
+//! kept up to date: HTML that the server wrote is adopted as it is, and only what changes is updated. Parts that other
+//! code creates are in `slots`, what happens when something in a message is pressed in `actions`, and what the user did
+//! with it in `state`.
 
 mod actions;
 pub(crate) mod call_text;
@@ -296,7 +297,8 @@ impl Placed {
         self.last = Some((entry, live));
     }
 
-    /// Returns `true` if only Markdown changed since the message was last drawn: what most events do, however many calls it has.
+    /// Returns `true` if only Markdown changed since the message was last drawn: what most events do, however many
+    /// calls it has.
     fn only_text_grew(&self, entry: &Entry, live: &Live) -> bool {
         self.last.as_ref().is_some_and(|(before, was)| {
             // The text of a question is not Markdown.
@@ -307,7 +309,8 @@ impl Placed {
         })
     }
 
-    /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn again.
+    /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn
+    /// again.
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live {
             draws_all: true,

@@ -1,5 +1,5 @@
-//! The dialog that adds or edits a model or tool server. `model_fields` and `tool_server_fields` have the fields of each
-//! kind; `setup` makes all decisions.
+//! The dialog that adds or edits a model or tool server. `model_fields` and `tool_server_fields` have the fields of
+//! each kind; `setup` makes all decisions.
 
 pub(crate) mod fields;
 pub(crate) mod model_fields;

@@ -1,5 +1,6 @@
-//! Tool calls and reasoning that are next to each other in an answer. Each has a line, and finished ones fold under the line of
-//! a group. The lines of a group stay in the document while it is closed, so that what the user did with one is not lost.
+//! Tool calls and reasoning that are next to each other in an answer. Each has a line, and finished ones fold under the
+//! line of a group. The lines of a group stay in the document while it is closed, so that what the user did with one is
+//! not lost.
 
 use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
@@ -55,8 +56,8 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
     run.with_children(rendered).with_child_if_any(images)
 }
 
-/// Creates the place of a call or reasoning on a page without scripts. It is a slot, so that only one of them at a time is in
-/// memory besides the HTML.
+/// Creates the place of a call or reasoning on a page without scripts. It is a slot, so that only one of them at a time
+/// is in memory besides the HTML.
 fn printed_place(item: &Item) -> Element {
     let class = match item {
         Item::Call(_) => "tool",
@@ -144,8 +145,8 @@ fn item_row(view: View<'_>, item: &Item, folding: Option<Folding>) -> Element {
     }
 }
 
-/// Renders a call: its line; while it runs, its progress; while it waits for a decision, its card; and when it is open, input and
-/// output.
+/// Renders a call: its line; while it runs, its progress; while it waits for a decision, its card; and when it is open,
+/// input and output.
 fn call_row(view: View<'_>, row: Element, call: &Call) -> Element {
     let Some(live) = view.live else { return row };
     let key = ItemKey::Call(call.id);
@@ -169,8 +170,8 @@ pub(crate) fn call_details_id(id: ToolCallId) -> String {
     format!("call-{id}-details")
 }
 
-/// Renders the line of a call: status, name, and duration. The style shows the preview of input and output if the user asked
-/// for it, or under the pointer and the focus.
+/// Renders the line of a call: status, name, and duration. The style shows the preview of input and output if the user
+/// asked for it, or under the pointer and the focus.
 pub(super) fn call_line(view: View<'_>, call: &Call, waited: u64) -> Element {
     let text = view.text;
     let result = call.outcome().map(|words| span("tool-result", words));
@@ -288,7 +289,8 @@ pub(super) fn outcome_icon(status: ToolCallStatus) -> Option<Icon> {
     })
 }
 
-/// Renders a model's reasoning in one step: a line that says that it runs or how long it took, and when it is open, the text.
+/// Renders a model's reasoning in one step: a line that says that it runs or how long it took, and when it is open, the
+/// text.
 fn reasoning_row(view: View<'_>, row: Element, thought: &Thought, key: ItemKey) -> Element {
     let Some(live) = view.live else { return row };
     let text = view.text;

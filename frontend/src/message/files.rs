@@ -1,5 +1,5 @@
-//! Files in messages, those of a user and those that tools returned: thumbnails of images, and lines for documents. A press
-//! opens the viewer.
+//! Files in messages, those of a user and those that tools returned: thumbnails of images, and lines for documents. A
+//! press opens the viewer.
 
 use tallybook_nodes::Element;
 use tallybook_protocol::{FileKind, MessageFile};

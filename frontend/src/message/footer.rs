@@ -1,5 +1,5 @@
-//! The line below a message: its versions, the most frequent actions, when it was written, and for an answer its model and
-//! usage. `menu` has the other actions of an answer.
+//! The line below a message: its versions, the most frequent actions, when it was written, and for an answer its model
+//! and usage. `menu` has the other actions of an answer.
 
 use std::borrow::Cow;
 
@@ -132,7 +132,8 @@ fn when_idle(name: &'static str, sign: Icon, label: &'static str) -> Element {
     button(name, sign, label).with(ACTION_WHEN_IDLE, "")
 }
 
-/// Renders which of how many versions is shown, and the buttons that lead to the others; `None` if there is one version.
+/// Renders which of how many versions is shown, and the buttons that lead to the others; `None` if there is one
+/// version.
 fn versions(view: View<'_>) -> Option<Element> {
     let Entry { id, siblings, .. } = view.entry;
     let at = siblings.iter().position(|sibling| sibling == id)?;

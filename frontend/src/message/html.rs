@@ -1,5 +1,5 @@
-//! Messages of the page as HTML, which the server writes. Messages come from models, and a few bytes of a message can become
-//! hundreds of bytes of HTML, so the size is bounded.
+//! Messages of the page as HTML, which the server writes. Messages come from models, and a few bytes of a message can
+//! become hundreds of bytes of HTML, so the size is bounded.
 
 use tallybook_nodes::write_html_with;
 
@@ -13,8 +13,8 @@ use crate::language::Language;
 /// Maximum bytes of HTML of a message on the page. The browser renders the rest.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Writes a message of the page. `near` is how far the message is from the newest one, for the style; `fill` writes what is
-/// mounted in a slot.
+/// Writes a message of the page. `near` is how far the message is from the newest one, for the style; `fill` writes
+/// what is mounted in a slot.
 pub(crate) fn write_html(
     view: View<'_>,
     near: Option<&'static str>,

@@ -244,8 +244,9 @@ impl<'a> Stretches<'a> {
     }
 }
 
-/// Returns `true` if the text from `start` to `end` will not grow. Text with an item after it does not, nor does that of a
-/// plan's step that has ended. `grows_from` is called for the last text only, because it computes the whole layout.
+/// Returns `true` if the text from `start` to `end` will not grow. Text with an item after it does not, nor does that
+/// of a plan's step that has ended. `grows_from` is called for the last text only, because it computes the whole
+/// layout.
 pub(super) fn is_complete(entry: &Entry, grows_from: impl FnOnce() -> usize, start: usize, end: usize) -> bool {
     !(entry.is_streaming() && end == entry.text.len() && start >= grows_from())
 }

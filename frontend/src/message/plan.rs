@@ -1,5 +1,5 @@
-//! The plan of an answer: what must be true in the end, and each step, with what it wrote and called inside. If steps were
-//! planned again, a line says so and why.
+//! The plan of an answer: what must be true in the end, and each step, with what it wrote and called inside. If steps
+//! were planned again, a line says so and why.
 
 use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{Plan, PlanStep, PlanStepStatus};
@@ -94,8 +94,8 @@ fn announcement(entry: &Entry, text: Language) -> Option<String> {
     Some(text.step_announcement(number, &at_work.instruction))
 }
 
-/// Renders a step: its line, and what it wrote and called. That is open while the step is worked on. It always is while one of
-/// its calls waits for a decision.
+/// Renders a step: its line, and what it wrote and called. That is open while the step is worked on. It always is while
+/// one of its calls waits for a decision.
 fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     let (entry, text) = (view.entry, view.text);
     let state = StepState::of(step, entry.status);

@@ -1,4 +1,5 @@
-//! Messages on a page without scripts: as much of each text as fits on such a page, with tool calls and reasoning as `details`.
+//! Messages on a page without scripts: as much of each text as fits on such a page, with tool calls and reasoning as
+//! `details`.
 #![cfg_attr(not(feature = "ssr"), allow(dead_code, reason = "only the server writes such pages"))]
 
 use tallybook_nodes::{Element, Node, write_html_with};

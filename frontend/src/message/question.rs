@@ -52,8 +52,8 @@ fn bubble(content: &str, view: View<'_>, is_unfolded: bool) -> Element {
         .with_child_if_any(fold)
 }
 
-/// Returns `true` if a text takes clearly more lines than are shown of it at first. Their width is an estimate, since only a
-/// browser knows it.
+/// Returns `true` if a text takes clearly more lines than are shown of it at first. Their width is an estimate, since
+/// only a browser knows it.
 pub(crate) fn is_long(text: &str) -> bool {
     const LINES: usize = 14;
     const CHARACTERS_A_LINE: usize = 80;

@@ -20,7 +20,8 @@ pub(crate) struct Live {
     pub(crate) toggles: Toggles,
     /// The user's last command to open or close everything in the conversation.
     pub(crate) expand_all: ExpandAll,
-    /// `true` on the server, which also writes the calls of closed groups: a browser without scripts could not open them.
+    /// `true` on the server, which also writes the calls of closed groups: a browser without scripts could not open
+    /// them.
     pub(crate) draws_all: bool,
     /// Groups of calls that were opened at some time, by their first item. Calls in the others are not drawn.
     pub(crate) opened_groups: BTreeSet<ItemKey>,
@@ -46,8 +47,8 @@ pub(crate) struct Live {
     pub(crate) context: Option<ContextTruncation>,
     /// `true` in a browser, which knows how its user writes times. The server leaves them out.
     pub(crate) has_local_time: bool,
-    /// When this message was first drawn, in milliseconds since 1970. It stands for the time of a message that has just been
-    /// heard of.
+    /// When this message was first drawn, in milliseconds since 1970. It stands for the time of a message that has just
+    /// been heard of.
     pub(crate) heard_ms: i64,
     /// The running parts, with their starts.
     pub(crate) clocks: Clocks,
@@ -72,7 +73,8 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns `true` for a page without scripts. Only the server writes such pages, so the browser's program has no code for them.
+    /// Returns `true` for a page without scripts. Only the server writes such pages, so the browser's program has no
+    /// code for them.
     pub(super) fn is_printed(self) -> bool {
         cfg!(feature = "ssr") && self.live.is_none()
     }

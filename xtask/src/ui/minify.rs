@@ -1,5 +1,5 @@
-//! Removes what browsers do not need from a style sheet: comments, and spaces between tokens. It knows just enough of CSS
-//! to leave everything else as it is.
+//! Removes what browsers do not need from a style sheet: comments, and spaces between tokens. It knows just enough of
+//! CSS to leave everything else as it is.
 
 /// Returns the style sheet without comments and superfluous spaces.
 pub(super) fn minify(style: &str) -> String {
@@ -31,7 +31,8 @@ pub(super) fn minify(style: &str) -> String {
     small
 }
 
-/// Returns the beginning of `rest` that is copied as it is: a string, an address, an escaped character, or one character.
+/// Returns the beginning of `rest` that is copied as it is: a string, an address, an escaped character, or one
+/// character.
 fn token(rest: &str) -> &str {
     let end = match rest.as_bytes() {
         [quote @ (b'"' | b'\''), ..] => string_end(rest, char::from(*quote)),
@@ -57,8 +58,8 @@ fn string_end(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Returns `true` if a space between these characters may mean something. A space before a colon does (`a :hover`), as do
-/// spaces around `+` and `-` in `calc`, and before `(` in a media query.
+/// Returns `true` if a space between these characters may mean something. A space before a colon does (`a :hover`), as
+/// do spaces around `+` and `-` in `calc`, and before `(` in a media query.
 fn needs_space(before: Option<char>, after: char) -> bool {
     before.is_some_and(|before| !"{};,(:".contains(before)) && !"{};,)".contains(after)
 }

@@ -1,10 +1,10 @@
 //! `cargo xtask ui`: builds the browser side, from Rust, CSS, and static files to the files that the server serves.
 //!
 //! The result is `target/site`. It has the files of `frontend/public` unchanged. The folder `pkg/` has the main WASM
-//! module (`tallybook.js`, `tallybook_bg.wasm`), its style sheet (`tallybook.css`) and its font (`serif.woff2`). It also
-//! has the lazily loaded files: the other chunks of that module (`split_….wasm`) with their style sheet (`lazy.css`), and
-//! `typeset.js` with `typeset_bg.wasm`. Pages without that module have `documents.css`. In a release, each file has its
-//! compressed forms next to it. No prebuilt file is ever downloaded.
+//! module (`tallybook.js`, `tallybook_bg.wasm`), its style sheet (`tallybook.css`) and its font (`serif.woff2`). It
+//! also has the lazily loaded files: the other chunks of that module (`split_….wasm`) with their style sheet
+//! (`lazy.css`), and `typeset.js` with `typeset_bg.wasm`. Pages without that module have `documents.css`. In a release,
+//! each file has its compressed forms next to it. No prebuilt file is ever downloaded.
 
 mod assets;
 mod bindgen;

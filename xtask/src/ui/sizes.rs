@@ -67,8 +67,8 @@ fn functions(program: &[u8]) -> Result<Vec<(String, u64)>> {
     Ok((imported..).zip(sizes).map(|(index, size)| (names.remove(&index).unwrap_or_default(), size)).collect())
 }
 
-/// Returns the crate that a function's code is from, and for the page's own crate also its module. A generic function is
-/// counted for the crate that defines it.
+/// Returns the crate that a function's code is from, and for the page's own crate also its module. A generic function
+/// is counted for the crate that defines it.
 fn origin(symbol: &str) -> String {
     let name = format!("{:#}", demangle(symbol));
     // `<Type as Trait>::method` belongs to the type's crate.

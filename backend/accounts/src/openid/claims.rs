@@ -24,8 +24,8 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Reads the claims of the user `subject`. A claim of an unexpected type counts as absent. `groups_claim` is the name of
-    /// the claim with the groups.
+    /// Reads the claims of the user `subject`. A claim of an unexpected type counts as absent. `groups_claim` is the
+    /// name of the claim with the groups.
     pub(crate) fn read(subject: &str, claims: &Fields, groups_claim: Option<&str>) -> Self {
         // Entra ID sends no `email_verified`, but can say that it has verified the owner of the address's domain.
         let is_verified = ["email_verified", "xms_edov"].iter().find_map(|name| truth(claims.get(*name)?));

@@ -143,8 +143,8 @@ impl Action {
 }
 
 /// Adds a row: `actor` performed `action` on the account of `user`. `actor` is `None` if the action was not performed
-/// by an account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address; it is shortened to
-/// the width of its column.
+/// by an account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address; it is shortened
+/// to the width of its column.
 pub async fn note(
     tx: &mut Transaction,
     actor: Option<UserId>,

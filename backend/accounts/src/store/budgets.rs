@@ -1,4 +1,5 @@
-//! SQL on `budgets`: the end of a user's budgets. The crate of the settings that change while the server runs sets them.
+//! SQL on `budgets`: the end of a user's budgets. The crate of the settings that change while the server runs sets
+//! them.
 
 use tallybook_database::Transaction;
 

@@ -1,5 +1,5 @@
-//! SQL on `user_groups` and `group_members`: the groups of a user. Administration of groups is in the crate of the settings
-//! that change while the server runs.
+//! SQL on `user_groups` and `group_members`: the groups of a user. Administration of groups is in the crate of the
+//! settings that change while the server runs.
 
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::UserRole;

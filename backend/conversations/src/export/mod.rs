@@ -200,8 +200,8 @@ async fn write_archive(
     Ok(output.finish().await?)
 }
 
-/// Returns the files of the branch that is shown: those of the user's messages, and the images that tools returned. Each
-/// file is listed once.
+/// Returns the files of the branch that is shown: those of the user's messages, and the images that tools returned.
+/// Each file is listed once.
 async fn list_files(context: &Context, row: &ConversationRow) -> Result<Vec<MessageFile>, ExportError> {
     let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
     let ids: Vec<MessageId> = branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect();

@@ -52,8 +52,8 @@ impl CatalogError {
 }
 
 impl Catalog {
-    /// Creates a client for each model, one that writes titles, and one that reviews calls. Sends no requests. The first
-    /// model is the default.
+    /// Creates a client for each model, one that writes titles, and one that reviews calls. Sends no requests. The
+    /// first model is the default.
     pub fn connect(entries: &[ModelEntry]) -> Result<Self, CatalogError> {
         let all = entries.iter().map(connect).collect::<Result<Vec<_>, _>>()?;
         let default_model = all.first().cloned().ok_or(CatalogError::Empty)?;
@@ -66,9 +66,9 @@ impl Catalog {
         connect(entry)
     }
 
-    /// Replaces the added models, and sets the name of the default model. If it is `None`, or no model has the name, the
-    /// first model is the default; if only the demo model is configured, the first added one. An added model with the
-    /// name of a configured one is left out.
+    /// Replaces the added models, and sets the name of the default model. If it is `None`, or no model has the name,
+    /// the first model is the default; if only the demo model is configured, the first added one. An added model with
+    /// the name of a configured one is left out.
     pub fn set_added(&self, added: Vec<Arc<Model>>, default_model: Option<&str>) {
         let mut models = self.models.write();
         let configured = models.configured;

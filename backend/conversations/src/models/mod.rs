@@ -1,5 +1,5 @@
-//! Settings of the models. `catalog` has the available models, `permitted` those of a user, `review` the reviewers of tool calls, and `window` the
-//! context windows. The crate `llm` has the providers' APIs.
+//! Settings of the models. `catalog` has the available models, `permitted` those of a user, `review` the reviewers of
+//! tool calls, and `window` the context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
 mod fields;

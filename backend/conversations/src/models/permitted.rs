@@ -66,8 +66,9 @@ impl PermittedModels {
         self.find(name).ok_or_else(|| ServiceError::UnknownModel { name: shown(), names: self.names() })
     }
 
-    /// Returns the model for a turn: the requested model (`asked`), otherwise the conversation's own (`chosen`), otherwise
-    /// the default. Fails if the user may not use the requested model or the conversation's own, or if it does not exist.
+    /// Returns the model for a turn: the requested model (`asked`), otherwise the conversation's own (`chosen`),
+    /// otherwise the default. Fails if the user may not use the requested model or the conversation's own, or if it
+    /// does not exist.
     pub(crate) fn choose(&self, asked: Option<&str>, chosen: Option<&str>) -> Result<Arc<Model>, ServiceError> {
         if let Some(name) = asked {
             return self.named(name);

@@ -49,16 +49,16 @@ const OF_ALL: &str = "SELECT CAST(COALESCE(SUM(tokens), 0) AS SIGNED) AS tokens,
      (SELECT input_tokens + output_tokens AS tokens, cost_nanos AS cost FROM model_calls WHERE created_at >= ? \
      UNION ALL SELECT input_tokens + output_tokens, cost_nanos FROM plain_calls WHERE created_at >= ?) AS calls";
 
-/// Serializes transactions that check the same budget of several users. In a database cluster, one of two that did so at
-/// the same time fails and is retried.
+/// Serializes transactions that check the same budget of several users. In a database cluster, one of two that did so
+/// at the same time fails and is retried.
 pub(crate) async fn lock(tx: &mut Transaction, principals: &[String]) -> sqlx::Result<()> {
     let mut query = tx.query("UPDATE budgets SET checks = checks + 1 WHERE principal IN (");
     query.push_list(principals).push(")");
     query.execute().await.map(|_| ())
 }
 
-/// Returns what models have used since `since` for the owner of a budget, within a transaction. Calls of a turn that began
-/// up to `longest_turn` before `since` count if they were made after it.
+/// Returns what models have used since `since` for the owner of a budget, within a transaction. Calls of a turn that
+/// began up to `longest_turn` before `since` count if they were made after it.
 pub(crate) async fn sum_used(
     tx: &mut Transaction,
     owner: BudgetOwner,

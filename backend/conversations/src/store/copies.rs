@@ -190,8 +190,8 @@ pub(crate) async fn copy_branch(
     Ok(parent)
 }
 
-/// Stores the files of copied calls. Each row has the message, the copied call and the file; the rows of a message follow
-/// one another.
+/// Stores the files of copied calls. Each row has the message, the copied call and the file; the rows of a message
+/// follow one another.
 pub(crate) async fn create_call_files(tx: &mut Transaction, files: &[(MessageId, i64, i64)]) -> sqlx::Result<()> {
     let files: Vec<_> = files.chunk_by(|one, next| one.0 == next.0).flat_map(|files| (0_i32..).zip(files)).collect();
     tx.insert_rows(

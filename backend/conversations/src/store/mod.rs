@@ -1,6 +1,6 @@
 //! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, feedback, share links,
-//! copies, summaries and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no
-//! `FOR UPDATE`. Work is claimed by a conditional UPDATE that changes exactly one row.
+//! copies, summaries and retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and
+//! no `FOR UPDATE`. Work is claimed by a conditional UPDATE that changes exactly one row.
 //!
 //! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its
 //! owner requires `deleted_at IS NULL`. A test checks all statements, and lists the exceptions.

@@ -1,5 +1,5 @@
-//! SQL for `model_requests`: requests that count like messages (model calls outside turns, and copies of conversations),
-//! and tokens that are reserved until their calls have ended.
+//! SQL for `model_requests`: requests that count like messages (model calls outside turns, and copies of
+//! conversations), and tokens that are reserved until their calls have ended.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;

@@ -168,8 +168,8 @@ pub(crate) async fn list_small_blocks(
     db.reader().query(list).bind(user).bind(bytes).bind(range_bytes).fetch_values().await
 }
 
-/// Lists at most `limit` of a user's conversations, after the conversation `after`, of which some messages may not be in
-/// the index.
+/// Lists at most `limit` of a user's conversations, after the conversation `after`, of which some messages may not be
+/// in the index.
 pub(crate) async fn list_unindexed_conversations(
     db: &Database,
     user: UserId,

@@ -35,8 +35,8 @@ pub(crate) async fn touch(db: &Database, sha256: &str) -> sqlx::Result<bool> {
 }
 
 /// Keeps complete contents from being purged, and locks their rows until the transaction ends. Returns `false` if some
-/// content is missing or incomplete. `hashes` must be sorted and distinct: in the same order in all transactions, two of
-/// them never wait for each other.
+/// content is missing or incomplete. `hashes` must be sorted and distinct: in the same order in all transactions, two
+/// of them never wait for each other.
 pub(crate) async fn touch_all(tx: &mut Transaction, hashes: &[&str]) -> sqlx::Result<bool> {
     let mut touched = 0;
     for hashes in hashes.chunks(MAX_HASHES_PER_STATEMENT) {

@@ -267,7 +267,8 @@ pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
     Ok(hidden.rows == 1)
 }
 
-/// Lists at most `limit` files that no message and no tool call refers to: deleted ones, and those from before `before`.
+/// Lists at most `limit` files that no message and no tool call refers to: deleted ones, and those from before
+/// `before`.
 pub(crate) async fn list_unused(db: &Database, before: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<FileId>> {
     db.reader()
         .query(select!(

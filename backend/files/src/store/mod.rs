@@ -7,8 +7,8 @@ pub(crate) mod texts;
 
 use sqlx::error::DatabaseError;
 
-/// Returns `true` if the error is a violation of a foreign key: another row refers to the row, or the row that it refers
-/// to is missing.
+/// Returns `true` if the error is a violation of a foreign key: another row refers to the row, or the row that it
+/// refers to is missing.
 pub(crate) fn is_referred_to(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_foreign_key_violation)
 }

@@ -89,7 +89,8 @@ async fn stderr_of_a_server_is_logged_up_to_a_limit() {
     });
     flooded.await.expect("the server can write all its lines");
     let log = log.text();
-    // The server wrote ten thousand lines. A test that takes longer than a minute sees as many lines again from the next minute.
+    // The server wrote ten thousand lines. A test that takes longer than a minute sees as many lines again from the
+    // next minute.
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("stderr of a tool server ")).collect();
     let (said, more): (Vec<&str>, Vec<&str>) = lines.into_iter().partition(|line| line.contains("xxxx"));
     assert!((59..200).contains(&said.len()) && (1..4).contains(&more.len()), "{}, {more:?}", said.len());

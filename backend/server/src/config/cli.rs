@@ -70,8 +70,8 @@ pub struct Options {
     /// of them [default: all users of the provider].
     #[arg(long, env = "OIDC_EMAIL_DOMAINS", hide_env_values = true, value_delimiter = ',')]
     pub(crate) oidc_email_domains: Vec<String>,
-    /// Claim of the OpenID Connect provider that lists a user's groups. Sign-in then sets the user's groups; a name with
-    /// dots is also a path, as in realm_access.roles [default: none].
+    /// Claim of the OpenID Connect provider that lists a user's groups. Sign-in then sets the user's groups; a name
+    /// with dots is also a path, as in realm_access.roles [default: none].
     #[arg(long, env = "OIDC_GROUPS_CLAIM", hide_env_values = true)]
     pub(crate) oidc_groups_claim: Option<String>,
     /// Seconds for which browsers must use HTTPS after an HTTPS visit (header Strict-Transport-Security); 0 omits the
@@ -277,8 +277,8 @@ pub enum LogFormat {
 pub enum Task {
     /// Checks the settings, prints a summary or the error, and exits.
     CheckConfig {
-        /// Also prints the models, tool servers and settings that admins have set in the page. Opens the database like a
-        /// start of the server, which migrates it.
+        /// Also prints the models, tool servers and settings that admins have set in the page. Opens the database like
+        /// a start of the server, which migrates it.
         #[arg(long)]
         database: bool,
     },

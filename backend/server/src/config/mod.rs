@@ -143,8 +143,8 @@ impl Settings {
         check(options)
     }
 
-    /// Returns the models, tool servers and settings of the file and the environment, beside which admins can add others
-    /// while the server runs.
+    /// Returns the models, tool servers and settings of the file and the environment, beside which admins can add
+    /// others while the server runs.
     pub fn configured(&self) -> Configured {
         Configured {
             models: self.models.clone(),

@@ -15,9 +15,9 @@ const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_O
 /// Credentials of an S3-compatible store for files.
 const STORAGE_KEYS: [&str; 2] = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
-/// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, the
-/// key of stored secrets, the token for `/metrics`, and those sent to tool servers, the store of files and the trace collector. `find` returns the
-/// value of an environment variable.
+/// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, the key
+/// of stored secrets, the token for `/metrics`, and those sent to tool servers, the store of files and the trace
+/// collector. `find` returns the value of an environment variable.
 pub(crate) fn secrets(
     options: &Options,
     models: &[ModelEntry],

@@ -59,9 +59,9 @@ pub(crate) async fn create(
 
 /// Continues in a new conversation: copies the messages up to and including an answer.
 ///
-/// The answer must be complete. The copies keep their tool calls, and share the files of the originals. The calls do not
-/// run again, and usage is counted once. Feedback, approvals and playback are not copied. A copy counts as a message
-/// toward the limit of messages per minute.
+/// The answer must be complete. The copies keep their tool calls, and share the files of the originals. The calls do
+/// not run again, and usage is counted once. Feedback, approvals and playback are not copied. A copy counts as a
+/// message toward the limit of messages per minute.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/fork", operation_id = "fork_conversation", tag = "Conversations",
     request_body = NewFork,

@@ -226,8 +226,8 @@ pub(crate) fn no_such_file() -> ApiError {
     FilesError::NotFound.into()
 }
 
-/// Returns the media type with which content is served: its own for images and PDF. Browsers could run other types, such
-/// as HTML and SVG, as pages of this server.
+/// Returns the media type with which content is served: its own for images and PDF. Browsers could run other types,
+/// such as HTML and SVG, as pages of this server.
 pub(super) fn served_type(media_type: &str) -> &'static str {
     let known = IMAGES.into_iter().chain(["application/pdf"]).find(|known| *known == media_type);
     known.unwrap_or("application/octet-stream")

@@ -144,8 +144,8 @@ pub(crate) async fn list_members(state: State, _: Admin, id: web::Path<i64>) -> 
 
 /// Replaces the members of a group.
 ///
-/// For admins. The identity provider adds the members of a group with the origin `oidc`, so they can only be removed here,
-/// until they sign in again.
+/// For admins. The identity provider adds the members of a group with the origin `oidc`, so they can only be removed
+/// here, until they sign in again.
 #[utoipa::path(
     put, path = "/api/groups/{group_id}/members", operation_id = "set_group_members", tag = "People",
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),

@@ -80,8 +80,8 @@ pub(crate) async fn find(state: State, _: Admin, name: web::Path<String>) -> Res
 
 /// Changes an added model.
 ///
-/// Each member replaces a setting, and null removes it. `api_key` can be set, too. With the header `If-Match`, nothing is
-/// changed if the model has another version. Running turns continue with the settings that they started with.
+/// Each member replaces a setting, and null removes it. `api_key` can be set, too. With the header `If-Match`, nothing
+/// is changed if the model has another version. Running turns continue with the settings that they started with.
 #[utoipa::path(
     patch, path = "/api/admin/models/{name}", operation_id = "update_model", tag = "Models",
     security(("session" = [])), params(("If-Match" = Option<String>, Header, description = "The version, as in `ETag`.")),

@@ -141,7 +141,8 @@ pub(crate) struct ContinueForm {
 }
 
 /// Copies a shared conversation to the reader's own conversations, and redirects to the copy. If the conversation has
-/// files, the reader needs the permission to upload. A copy counts as a message toward the limit of messages per minute.
+/// files, the reader needs the permission to upload. A copy counts as a message toward the limit of messages per
+/// minute.
 pub(crate) async fn continue_in_chat(
     state: State,
     request: HttpRequest,
@@ -246,8 +247,8 @@ fn page(
     headers(status, "text/html; charset=utf-8", WITHOUT_SCRIPTS).body(page)
 }
 
-/// Downloads a file of a shared conversation. The response is the same if the link shows no such file, and if there is no
-/// such link.
+/// Downloads a file of a shared conversation. The response is the same if the link shows no such file, and if there is
+/// no such link.
 pub(crate) async fn file(
     state: State,
     path: web::Path<(String, String)>,

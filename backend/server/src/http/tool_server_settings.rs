@@ -39,7 +39,8 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 
 /// Lists the tool servers with their settings and their state.
 ///
-/// Servers of the settings files come first; they can only be changed there. No response contains the values of headers.
+/// Servers of the settings files come first; they can only be changed there. No response contains the values of
+/// headers.
 #[utoipa::path(
     get, path = "/api/admin/tool-servers", operation_id = "list_configured_tool_servers", tag = "Tools",
     security(("session" = [])), responses((status = 200, body = ConfiguredToolServers)),
@@ -50,8 +51,8 @@ pub(crate) async fn list(state: State, _: Admin) -> Result<web::Json<ConfiguredT
 
 /// Adds a tool server.
 ///
-/// Tallybook connects to it at once. New turns can use its tools as soon as it has listed them, and on the other servers
-/// of the database within a few seconds. Servers that run as a program can only be set in the settings file.
+/// Tallybook connects to it at once. New turns can use its tools as soon as it has listed them, and on the other
+/// servers of the database within a few seconds. Servers that run as a program can only be set in the settings file.
 #[utoipa::path(
     post, path = "/api/admin/tool-servers", operation_id = "add_tool_server", tag = "Tools",
     security(("session" = [])), request_body = NewToolServer,

@@ -99,8 +99,8 @@ pub(crate) async fn accept(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Returns the tools that a user with these permissions may use, and the status of their servers. Only admins see errors with
-/// internal addresses. The right to accept definitions is left out.
+/// Returns the tools that a user with these permissions may use, and the status of their servers. Only admins see
+/// errors with internal addresses. The right to accept definitions is left out.
 pub(crate) fn all(service: &ConversationService, permissions: &UserPermissions, role: UserRole) -> ToolList {
     let mut reports = service.tool_server_reports();
     reports.retain(|report| permissions.allows_tool_server(&report.name));

@@ -6,8 +6,8 @@ use tallybook_runtime_settings::SettingsError;
 
 use super::error::ApiError;
 
-/// Returns the version in the header `If-Match`; `None` if the request accepts every version. Fails with `changed` if the
-/// header is not a valid version tag.
+/// Returns the version in the header `If-Match`; `None` if the request accepts every version. Fails with `changed` if
+/// the header is not a valid version tag.
 pub(crate) fn expected_version(request: &HttpRequest, changed: SettingsError) -> Result<Option<i64>, ApiError> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let tag = value.to_str().unwrap_or_default().trim();

@@ -214,7 +214,8 @@ on_every_engine! {
         assert_eq!(team.json(&admin, Method::GET, PATH, Value::Null, 200).await, json!(budgets));
     }
 
-    /// A form that is refused keeps what was entered. If another admin has changed the budgets, the form has both changes.
+    /// A form that is refused keeps what was entered. If another admin has changed the budgets, the form has both
+    /// changes.
     async fn a_refused_form_keeps_what_was_entered(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

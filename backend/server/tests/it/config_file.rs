@@ -192,8 +192,8 @@ fn the_environment_overrides_the_file() {
         let said = understood(text, variables);
         assert!(said.contains(words), "{words} is not in {said}");
     }
-    // The output does not show where tokens come from. But the variable's token endpoint has no client id, and the output
-    // reports that.
+    // The output does not show where tokens come from. But the variable's token endpoint has no client id, and the
+    // output reports that.
     let oauth = "[tool_servers.a]\nurl = \"https://x/mcp\"\nrequires_auth = true\n[oauth]\n\
                  token_url = \"https://x/token\"\nclient_id_env = \"A_KEY\"\nclient_secret_env = \"A_KEY\"\n";
     assert!(!understood(oauth, &[]).contains("cannot be used"));

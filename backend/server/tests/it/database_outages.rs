@@ -261,8 +261,8 @@ async fn an_answer_is_stored_after_an_outage_longer_than_the_lease() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
-        // After the outage, the owner must store the end before the other replica's check. The interval between checks is half
-        // the lease.
+        // After the outage, the owner must store the end before the other replica's check. The interval between checks
+        // is half the lease.
         let lasting = |settings: &mut Settings| settings.turn_lease = Duration::from_secs(6);
         let spawn = async || {
             TestApp::builder(&behind)

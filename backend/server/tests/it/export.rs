@@ -100,7 +100,8 @@ on_every_engine! {
     /// if none does.
     async fn too_many_slow_exports_refuse_the_next_one_with_advice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        // The real program with its real timeout. Servers in the test's process soon drop a client that accepts no data.
+        // The real program with its real timeout. Servers in the test's process soon drop a client that accepts no
+        // data.
         let app = TestApp::launch(&engine, &model);
         let conversation = app.create_conversation().await;
         for _ in 0..8 {

@@ -1,5 +1,5 @@
-//! Faults around files: hostile content, a full disk, a crash in the middle of an upload, content that disappears, and a
-//! store that cannot be reached.
+//! Faults around files: hostile content, a full disk, a crash in the middle of an upload, content that disappears, and
+//! a store that cannot be reached.
 
 use std::{
     io::{Cursor, Write as _},

@@ -75,8 +75,8 @@ async fn a_read_only_database_makes_the_server_not_ready() {
         let pool = engine.pool().await.mysql();
         let version: String = sqlx::query_scalar("SELECT VERSION()").fetch_one(&pool).await.unwrap();
         let user = engine.create_user("s3cret").await;
-        // A connection notices changed rights to a whole database only when it is opened, but changed rights to a table at
-        // once.
+        // A connection notices changed rights to a whole database only when it is opened, but changed rights to a table
+        // at once.
         let of_each_table = |change: &str, whose: &str| {
             ["write_check", "conversations"]
                 .map(|table| format!("{change} INSERT, UPDATE ON {database}.{table} {whose} {user}"))

@@ -166,7 +166,8 @@ on_every_engine! {
         assert!(!asked.body_text.contains(&format!("Answer {}:", (from - 1) / 2)));
         assert_eq!(told(&asked).last().unwrap(), "And 202 and 1?");
 
-        // The summary's calls count under their own purpose and not toward the turn's cost. Exported files contain the summary.
+        // The summary's calls count under their own purpose and not toward the turn's cost. Exported files contain the
+        // summary.
         let month = app.get_json("/api/me").await["this_month"].clone();
         let summary = month.as_array().unwrap().iter().find(|row| row["purpose"] == "summary").unwrap();
         assert_eq!(summary["calls"], json!(model.requests().iter().filter(|request| is_for_summary(request)).count()));
@@ -262,8 +263,8 @@ on_every_engine! {
         model.requests_reached(2).await;
         model.reply([text("Two.")]);
         ask(other, &conversation, "Second?").await;
-        // A later answer in another conversation is summarized. By then, a second summary of this conversation would have been
-        // requested.
+        // A later answer in another conversation is summarized. By then, a second summary of this conversation would
+        // have been requested.
         let elsewhere = app.create_conversation().await;
         for words in ["Elsewhere.", "They are elsewhere."] {
             model.reply([text(words)]);

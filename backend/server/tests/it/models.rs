@@ -222,7 +222,8 @@ on_every_engine! {
         ] {
             assert_eq!(assert_problem(refused, 422, "model-gone").await["detail"], words);
         }
-        // Another model resumes the removed model's answer: first for this request only, then as the conversation's model.
+        // Another model resumes the removed model's answer: first for this request only, then as the conversation's
+        // model.
         sonnet.reply([text("By Sonnet.")]);
         let going_on = app.post(&format!("/api/conversations/{uuid}/continue"), json!({"model": "Sonnet"})).await;
         assert_eq!(end_of(&EventReader::new(going_on).all().await).content, "By Sonnet.");

@@ -57,8 +57,8 @@ async fn play(engine: &Engine, settings: ModelSettings, model: &MockLlm, parts: 
         }
         let events = app.send(&conversation, question).await.all().await;
         let mut names = names(&events);
-        // Two calls run in parallel, so their ends may come in either order, and the first end may come before the second
-        // start.
+        // Two calls run in parallel, so their ends may come in either order, and the first end may come before the
+        // second start.
         names.chunk_by_mut(|a, b| a.starts_with("tool") && b.starts_with("tool")).for_each(<[_]>::sort_unstable);
         seen.events.push(names);
         let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };

@@ -22,8 +22,8 @@ async fn another_replica_can_follow_join_and_stop_a_turn() {
         let tool_end = here.until("tool_call_end").await;
         gate.reached().await;
 
-        // One client joins late, with a snapshot. Another continues after the last event that it received from the other
-        // replica.
+        // One client joins late, with a snapshot. Another continues after the last event that it received from the
+        // other replica.
         let mut late = other.follow(&conversation, None).await;
         let ChatEvent::Snapshot(snapshot) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
         assert!(snapshot.content.starts_with("Adding. "), "{}", snapshot.content);

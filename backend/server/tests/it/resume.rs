@@ -119,7 +119,8 @@ on_every_engine! {
         model.reply([text("One again "), hang()]);
         let mut turn = app.continue_turn(&conversation).await;
         turn.until_text("One again ").await;
-        // A client that has received only the first part, such as a tab that slept, gets a snapshot of the current answer.
+        // A client that has received only the first part, such as a tab that slept, gets a snapshot of the current
+        // answer.
         let mut late = app.follow(&conversation, delta.id.as_deref()).await;
         let ChatEvent::Snapshot(now) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
         assert_eq!((now.epoch, now.content.as_str()), (2, "One again "));

@@ -1,5 +1,6 @@
 //! Settings that admins change while the server runs: their effect, their history, changes by two admins, restarts, and
-//! other servers of the database. `effects` has more of their effects on turns. `accounts::rights` says who may do this.
+//! other servers of the database. `effects` has more of their effects on turns. `accounts::rights` says who may do
+//! this.
 
 mod effects;
 
@@ -29,7 +30,8 @@ pub(crate) const CHANGED_MEANWHILE: &str = "Another admin changed these settings
 /// Number of times that two changes are sent at once.
 pub(crate) const ROUNDS: usize = 6;
 
-/// Sends two changes of the same version at the same moment. Asserts that one of them is stored and the other is refused.
+/// Sends two changes of the same version at the same moment. Asserts that one of them is stored and the other is
+/// refused.
 pub(crate) async fn send_at_once(changes: [RequestBuilder; 2], version: &HeaderValue) {
     let [first, second] = changes.map(|change| change.header(header::IF_MATCH, version).send());
     let (first, second) = tokio::join!(first, second);

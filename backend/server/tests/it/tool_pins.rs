@@ -207,8 +207,8 @@ on_every_engine! {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, &mock, "warn").await;
-        // As if the tool server had listed 1000 other tools before. There must never be room, because the list may be requested
-        // at any moment.
+        // As if the tool server had listed 1000 other tools before. There must never be room, because the list may be
+        // requested at any moment.
         let remembered = async || rows!(app, (String,), "SELECT tool FROM tool_pins ORDER BY tool");
         eventually("its tools are remembered", async || remembered().await.contains(&("echo".to_owned(),))).await;
         let others: Vec<_> = (remembered().await.len()..1000)

@@ -122,8 +122,8 @@ on_every_engine! {
         let page = part(&app, &conversation, &format!("limit=2&before={}", old[4].id)).await;
         assert_eq!(page.messages.iter().map(|message| message.id).collect::<Vec<_>>(), [old[2].id, old[3].id]);
 
-        // The old branch is selected again: the response has no more of it than the query asks for, and goes as far back as
-        // that.
+        // The old branch is selected again: the response has no more of it than the query asks for, and goes as far
+        // back as that.
         for (query, first) in [("limit=2".to_owned(), 4), (format!("limit=2&from={}", old[2].id), 2), (String::new(), 0)] {
             let path = format!("/api/conversations/{conversation}/messages/{}/select?{query}", old[2].id);
             let back: Conversation = app.post(&path, json!(null)).await.json().await.unwrap();

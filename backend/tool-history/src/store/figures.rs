@@ -266,8 +266,8 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
     Ok(())
 }
 
-/// Counts the ratings that users gave or changed since a time, at most `limit`. They are not counted by the hour, because
-/// they change.
+/// Counts the ratings that users gave or changed since a time, at most `limit`. They are not counted by the hour,
+/// because they change.
 pub(crate) async fn count_ratings(db: &Database, since: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<RatingsRow>> {
     db.reader()
         .query(select!(

@@ -1,5 +1,5 @@
-//! The bar that finds a phrase in the open conversation: a field, which of how many places is shown, and the ways to the
-//! others. It counts on the page what is loaded, and asks the server what is not.
+//! The bar that finds a phrase in the open conversation: a field, which of how many places is shown, and the ways to
+//! the others. It counts on the page what is loaded, and asks the server what is not.
 
 mod finding;
 

@@ -172,8 +172,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow network,
-/// this takes seconds. Tracked.
+/// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow
+/// network, this takes seconds. Tracked.
 fn first_question(session: Session) -> Option<String> {
     if lazy::has_messages() {
         return None;
@@ -230,8 +230,8 @@ fn hear_commands(area: NodeRef<html::Div>, session: Session) {
     });
 }
 
-/// Removes the server-rendered messages that the page did not adopt, once all messages are mounted. If the user scrolled
-/// to the first one meanwhile, loads earlier ones.
+/// Removes the server-rendered messages that the page did not adopt, once all messages are mounted. If the user
+/// scrolled to the first one meanwhile, loads earlier ones.
 fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRef<html::Div>) {
     Effect::new(move |were_coming: Option<bool>| {
         let earlier = session.earlier.get();

@@ -1,5 +1,5 @@
-//! A message of the reader's own while it is changed in its place: Enter sends it as another version, Esc leaves it as it
-//! is.
+//! A message of the reader's own while it is changed in its place: Enter sends it as another version, Esc leaves it as
+//! it is.
 
 use leptos::{
     ev::{KeyboardEvent, SubmitEvent},

@@ -39,8 +39,8 @@ impl OpenMenu {
         }
     }
 
-    /// Shows the actions of an answer whose button is being clicked. The browser opens the menu after this event; if it was
-    /// open for this answer, the browser closes it.
+    /// Shows the actions of an answer whose button is being clicked. The browser opens the menu after this event; if it
+    /// was open for this answer, the browser closes it.
     pub(super) fn open(self, owner: MenuOwner, items: Vec<Node>, button: &Element) {
         let Some(place) = self.place.get_untracked() else { return };
         if menu::is_open(&place) {

@@ -1,5 +1,5 @@
-//! Parts of a message that are mounted when they are used: the form that edits a question, the card of a call that waits for a
-//! decision, and what is in an opened call.
+//! Parts of a message that are mounted when they are used: the form that edits a question, the card of a call that
+//! waits for a decision, and what is in an opened call.
 
 use leptos::{
     prelude::*,

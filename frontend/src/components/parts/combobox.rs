@@ -1,6 +1,6 @@
-//! The `Combobox`: a text field with a list of suggestions, as the ARIA Authoring Practices describe it. The field keeps
-//! the focus, and its text need not be in the list. The list is below the field in the page's flow, so it needs no room
-//! above other elements.
+//! The `Combobox`: a text field with a list of suggestions, as the ARIA Authoring Practices describe it. The field
+//! keeps the focus, and its text need not be in the list. The list is below the field in the page's flow, so it needs
+//! no room above other elements.
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 

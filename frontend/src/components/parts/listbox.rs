@@ -1,6 +1,6 @@
 //! The `Listbox`, which replaces native `<select>` elements: a select-only combobox as the ARIA Authoring Practices
-//! describe it. Its button keeps the focus and shows the chosen value. The list is a native popover, so the browser closes
-//! it. Keys move through the list, and Enter or Space chooses.
+//! describe it. Its button keeps the focus and shows the chosen value. The list is a native popover, so the browser
+//! closes it. Keys move through the list, and Enter or Space chooses.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Behavior that all menus share, as the ARIA Authoring Practices describe it. A menu is a native popover, so the browser
-//! opens it, closes it with Escape or a click outside, and gives the focus back to its button.
+//! Behavior that all menus share, as the ARIA Authoring Practices describe it. A menu is a native popover, so the
+//! browser opens it, closes it with Escape or a click outside, and gives the focus back to its button.
 
 use leptos::ev::{Event, KeyboardEvent};
 use wasm_bindgen::JsCast;
@@ -10,8 +10,8 @@ pub(crate) fn is_open(menu: &HtmlElement) -> bool {
     menu.matches(":popover-open") == Ok(true)
 }
 
-/// Focuses the first item of a menu that was opened, unless the user has already moved to an item. Returns `true` if the
-/// menu is open now.
+/// Focuses the first item of a menu that was opened, unless the user has already moved to an item. Returns `true` if
+/// the menu is open now.
 pub(crate) fn toggled(event: &Event) -> bool {
     let Some(menu) = menu_of(event).filter(is_open) else { return false };
     if let Some(first) = items(&menu).first()

@@ -43,9 +43,9 @@ impl OwnElement {
     }
 }
 
-/// An element that stays as the server rendered it. In the browser, the server's element with the ID gets the attributes
-/// and listeners, and its children are built again. If there is none, the browser creates it. Views that change must not
-/// return it, because each time they would create another element.
+/// An element that stays as the server rendered it. In the browser, the server's element with the ID gets the
+/// attributes and listeners, and its children are built again. If there is none, the browser creates it. Views that
+/// change must not return it, because each time they would create another element.
 pub(crate) struct Attached {
     tag: &'static str,
     id: &'static str,

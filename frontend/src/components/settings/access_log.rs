@@ -1,5 +1,5 @@
-//! The access log: what admins looked at and changed of the user's data and account; and the link to the tool history for
-//! admins.
+//! The access log: what admins looked at and changed of the user's data and account; and the link to the tool history
+//! for admins.
 
 use leptos::prelude::*;
 use tallybook_protocol::{AccessKind, AccessRecord, UserRole};

@@ -1,4 +1,5 @@
-//! The settings sections for admins with the models and the tool servers of this server: tests, changes and removes them.
+//! The settings sections for admins with the models and the tool servers of this server: tests, changes and removes
+//! them.
 
 use leptos::{html, prelude::*};
 use tallybook_protocol::SettingsOrigin;

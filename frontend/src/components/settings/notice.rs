@@ -1,5 +1,5 @@
-//! The notice that an admin or the server's operator changed the account. Every page begins with it until the user acknowledges
-//! it. The complete access log is in `access_log`.
+//! The notice that an admin or the server's operator changed the account. Every page begins with it until the user
+//! acknowledges it. The complete access log is in `access_log`.
 
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
 use tallybook_protocol::AccessRecord;

@@ -54,7 +54,8 @@ pub(crate) fn secret_field(
     labelled(dialog, field, label, Some(hint), content.into_any(), text)
 }
 
-/// Further settings, closed until the user opens them or one of them has a problem. `summary` is shown beside the title.
+/// Further settings, closed until the user opens them or one of them has a problem. `summary` is shown beside the
+/// title.
 pub(crate) fn further_view(dialog: Dialog, summary: AnyView, fields: AnyView, text: Language) -> AnyView {
     let place = NodeRef::<html::Details>::new();
     let is_wrong = memo(move |_| {

@@ -1,5 +1,5 @@
-//! The foot of the sidebar: the signed-in user, settings, sign-out, and shortcuts. Also the lists of themes and languages
-//! for the settings.
+//! The foot of the sidebar: the signed-in user, settings, sign-out, and shortcuts. Also the lists of themes and
+//! languages for the settings.
 
 use leptos::prelude::*;
 

@@ -35,8 +35,8 @@ impl State {
         }
     }
 
-    /// Sends a text and files as a message, or as another version of `edit_of`. Returns `false` if that is not possible:
-    /// while a turn runs, if there is neither text nor a file, or if this place accepts no messages.
+    /// Sends a text and files as a message, or as another version of `edit_of`. Returns `false` if that is not
+    /// possible: while a turn runs, if there is neither text nor a file, or if this place accepts no messages.
     pub(super) fn post(
         &mut self,
         content: &str,
@@ -58,8 +58,8 @@ impl State {
         true
     }
 
-    /// Returns the message to send. If the last message with this content and these files failed, it is the same one, so that the
-    /// server stores it only once. A new message takes the model and mode that were chosen for it.
+    /// Returns the message to send. If the last message with this content and these files failed, it is the same one,
+    /// so that the server stores it only once. A new message takes the model and mode that were chosen for it.
     fn new_message(
         &mut self,
         content: &str,

@@ -54,8 +54,8 @@ pub(crate) struct Selection {
 }
 
 impl Candidates {
-    /// Prepares a search for `words`. Returns `None` if the index cannot help: the words are too short, too many messages
-    /// are not indexed, or the index is changing.
+    /// Prepares a search for `words`. Returns `None` if the index cannot help: the words are too short, too many
+    /// messages are not indexed, or the index is changing.
     pub(crate) async fn load(db: &Database, user: UserId, words: &[String]) -> sqlx::Result<Option<Self>> {
         let terms = terms(words);
         if terms.is_empty() {

@@ -43,8 +43,8 @@ const SMALL: BlockSize = BlockSize { bytes: 1024 * 1024, messages: 5000 };
 const LARGE: BlockSize = BlockSize { bytes: 4 * 1024 * 1024, messages: 20_000 };
 const MAX_SMALL_BLOCKS: usize = 4;
 
-/// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So the
-/// texts of a block have less than 5 MiB, which are at most 24,000 columns.
+/// Maximum size of the texts of a message that is indexed, in bytes. Longer messages are compared by each search. So
+/// the texts of a block have less than 5 MiB, which are at most 24,000 columns.
 const MAX_MESSAGE_BYTES: i64 = 1024 * 1024;
 
 /// Indexes the messages of users whenever they fill a block, until the server drains.

@@ -77,8 +77,8 @@ fn slots(piece: &[char]) -> [usize; 2] {
     [(hash >> 20) as usize % SLOTS, (hash >> 8) as usize % SLOTS]
 }
 
-/// Returns the slots of each term of a search; a message that contains all `words` has all slots of a term in one of its
-/// columns. A term is a part of a word without white space. Returns nothing if no word is long enough for a piece.
+/// Returns the slots of each term of a search; a message that contains all `words` has all slots of a term in one of
+/// its columns. A term is a part of a word without white space. Returns nothing if no word is long enough for a piece.
 pub(super) fn terms(words: &[String]) -> Vec<Vec<usize>> {
     let mut left = MAX_SEARCH_SLOTS;
     let mut terms = Vec::new();

@@ -110,8 +110,8 @@ impl ConversationService {
                         return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
                     }
                 }
-                // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it, and a model is
-                // available to the user.
+                // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it, and a model
+                // is available to the user.
                 Err(ServiceError::LimitReached(_) | ServiceError::NoModel) => {}
                 Err(error) => return Err(error),
             }

@@ -116,8 +116,8 @@ impl<'a> PromptFiles<'a> {
         Ok(contexts)
     }
 
-    /// Replaces the stored files in all messages: those of an API client, and those of tool results. Returns the part of
-    /// each file of the last user message that the prompt has.
+    /// Replaces the stored files in all messages: those of an API client, and those of tool results. Returns the part
+    /// of each file of the last user message that the prompt has.
     pub(crate) async fn load_all(&mut self, user: UserId, messages: &mut [ModelMessage]) -> sqlx::Result<Vec<String>> {
         let mut newest = None;
         // The newest comes first, because the size of all images is limited.
@@ -182,8 +182,8 @@ impl<'a> PromptFiles<'a> {
         Ok((UserPart::Image(image), format!("image {width}×{height}")))
     }
 
-    /// Returns as many pages of a document as fit in `room` tokens, and subtracts them. If not even the first page fits,
-    /// returns its beginning.
+    /// Returns as many pages of a document as fit in `room` tokens, and subtracts them. If not even the first page
+    /// fits, returns its beginning.
     async fn document(&self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
         let pages = file.pages.unwrap_or_default();
         if pages == 0 {

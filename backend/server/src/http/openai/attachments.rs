@@ -163,7 +163,8 @@ fn refer(stored: &HashMap<Uuid, FileInfo>, question: &mut [MessagePart]) {
     }
 }
 
-/// Stores attachments. Returns them by their provisional IDs. Once begun, this completes even if the client disconnects.
+/// Stores attachments. Returns them by their provisional IDs. Once begun, this completes even if the client
+/// disconnects.
 async fn store_all(
     state: &AppState,
     user: UserId,

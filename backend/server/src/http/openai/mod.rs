@@ -1,8 +1,9 @@
 //! The agent as a model for clients of OpenAI's APIs. Turns are the same as in the web UI.
 //!
 //! For chat completions, `request` defines the request body, and `parse`, `conversation` and `tools` parse it.
-//! `attachments` stores its images and files. `run` starts the answer, and streams or collects it. `follow` reads the answer from a turn or a direct model call, and
-//! `chunk` writes it. `error` has the errors. `responses` is the Responses API, and `thread` has simpler APIs.
+//! `attachments` stores its images and files. `run` starts the answer, and streams or collects it. `follow` reads the
+//! answer from a turn or a direct model call, and `chunk` writes it. `error` has the errors. `responses` is the
+//! Responses API, and `thread` has simpler APIs.
 
 mod attachments;
 mod chunk;

@@ -69,8 +69,8 @@ pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
     }
 }
 
-/// Returns the properties of a schema and of those that it consists of. Each can also be null, which gives a setting its
-/// default again.
+/// Returns the properties of a schema and of those that it consists of. Each can also be null, which gives a setting
+/// its default again.
 fn members_of(schemas: &Value, schema: &Value) -> Map<String, Value> {
     let named = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     if let Some(name) = named {

@@ -1,5 +1,5 @@
-//! The fields of a form that a browser sent, and the query of the page that it shows afterwards. A form contains the values
-//! that it showed, so that an admin's edits can be added to the changes of another admin.
+//! The fields of a form that a browser sent, and the query of the page that it shows afterwards. A form contains the
+//! values that it showed, so that an admin's edits can be added to the changes of another admin.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,5 +1,5 @@
-//! Plants a canary for each kind of secret, from the settings, from admins and from users, in one server process that logs
-//! everything. Even if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page,
+//! Plants a canary for each kind of secret, from the settings, from admins and from users, in one server process that
+//! logs everything. Even if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page,
 //! statistic, error, trace, log line or backup. The client secret for the identity provider has its own test, in
 //! `openid::canary`.
 
@@ -127,8 +127,8 @@ async fn ask_with(team: &Team, who: &Who, conversation: &str, message: Value) ->
     team.send(who, Method::POST, &path, message).await.text().await.unwrap()
 }
 
-/// Adds a model and a tool server, both with the name `added`, and lets the server, the model and the tool server repeat
-/// their secrets.
+/// Adds a model and a tool server, both with the name `added`, and lets the server, the model and the tool server
+/// repeat their secrets.
 async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &MockLlm, mock: &MockMcp) {
     let entry = json!({
         "name": "added", "provider": "anthropic", "model": "test-model", "base_url": model.url(), "api_key": ADDED_KEY,
@@ -175,7 +175,8 @@ async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &Mock
     }
 }
 
-/// Asks the added model, which calls a tool of the added tool server. The tool server and the model repeat their secrets.
+/// Asks the added model, which calls a tool of the added tool server. The tool server and the model repeat their
+/// secrets.
 async fn ask_added(team: &Team, user: &Who, conversation: &str, canaries: &Canaries, model: &MockLlm) {
     let asked = json!({"content": "Tell me more", "model": "added"});
     let said = json!({ "text": format!("{ADDED_KEY} {ADDED_TOKEN}") }).to_string();
@@ -193,7 +194,8 @@ async fn ask_added(team: &Team, user: &Who, conversation: &str, canaries: &Canar
     canaries.assert_lacks("a failure", &ask_with(team, user, conversation, asked).await);
 }
 
-/// Runs the commands that read the added entries: the check of the configuration, and the backup of an embedded database.
+/// Runs the commands that read the added entries: the check of the configuration, and the backup of an embedded
+/// database.
 fn check_commands(engine: &Engine, canaries: &Canaries, model: &MockLlm, folder: &Path) {
     let mut check = Program::command(engine, model);
     let check = check.args(["check-config", "--database"]).env("SECRET_KEY", SECRET_KEY).output().unwrap();
@@ -273,7 +275,8 @@ on_every_engine! {
         let added_model = MockLlm::start().await.unwrap();
         add_entries(&team, &who, &canaries, &added_model, &added).await;
 
-        // The tool servers repeat their input, the prompt contains a tool's description, and the provider repeats its key.
+        // The tool servers repeat their input, the prompt contains a tool's description, and the provider repeats its
+        // key.
         eventually("the tool servers are connected", async || {
             let tools = team.json(&program, Method::GET, "/api/tools", Value::Null, 200).await;
             tools["servers"].as_array().unwrap().iter().all(|server| server["status"] == "connected")

@@ -318,7 +318,8 @@ on_every_engine! {
         assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
-    /// A form that is refused keeps what was entered. If another admin has changed the group, the form has both changes.
+    /// A form that is refused keeps what was entered. If another admin has changed the group, the form has both
+    /// changes.
     async fn a_refused_form_of_a_group_keeps_what_was_entered(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
         let ((_, ann), (_, bob), (_, eve)) =

@@ -5,7 +5,8 @@
 //! - Accounts: their creation (`links`), names and passwords (`user_names`), the user's own account (`me`), admins'
 //!   changes of it (`changes`), deletion (`deletion`), erasure (`erasure`).
 //! - Limits: per user (`limits`, `limit_bypasses`), and under concurrent requests (`races`).
-//! - Data: shared conversations (`sharing`, `shared_copies`), secrets (`canaries`), and the tool history for admins (`tool_history`).
+//! - Data: shared conversations (`sharing`, `shared_copies`), secrets (`canaries`), and the tool history for admins
+//!   (`tool_history`).
 
 mod admin_changes;
 #[cfg(unix)]

@@ -371,8 +371,8 @@ async fn an_unknown_name_takes_as_long_as_a_wrong_password() {
             team.try_sign_in(name, "not the password").await;
             fastest[place] = fastest[place].min(begun.elapsed());
         }
-        // Stops after a round in which each name was tried. Tries up to three rounds, since other tests may have used the
-        // processors.
+        // Stops after a round in which each name was tried. Tries up to three rounds, since other tests may have used
+        // the processors.
         if number == 3 && takes_as_long(fastest) {
             break;
         }

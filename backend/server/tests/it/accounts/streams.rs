@@ -118,8 +118,8 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-        // Runs the real program with its default timeout for stalled readers. The other tests' servers soon drop a reader that
-        // accepts no data.
+        // Runs the real program with its default timeout for stalled readers. The other tests' servers soon drop a
+        // reader that accepts no data.
         let mut command = Program::command(&engine, &model);
         let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on")));
         let admin = team.sign_in(ADMIN).await;

@@ -139,8 +139,8 @@ async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() 
     assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");
     app.shut_down().await;
 
-    // The client-supplied input of a finished turn is deleted with its journal. A waiting turn keeps its input, with which it
-    // resumes.
+    // The client-supplied input of a finished turn is deleted with its journal. A waiting turn keeps its input, with
+    // which it resumes.
     let retention = Some(Duration::from_millis(1));
     let app = TestApp::builder(&engine)
         .with_mock(&model)

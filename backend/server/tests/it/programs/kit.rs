@@ -148,7 +148,8 @@ impl ChunkReader {
         let until = self.signs + number;
         let wait = async {
             while self.signs < until {
-                // Tests call this while a model or an approval is pending, so no other chunk arrives that would be lost here.
+                // Tests call this while a model or an approval is pending, so no other chunk arrives that would be lost
+                // here.
                 let _ = timeout(std::time::Duration::from_millis(20), self.next()).await;
             }
         };

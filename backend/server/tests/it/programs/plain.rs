@@ -58,8 +58,8 @@ async fn background_tasks_make_one_call_and_store_nothing() {
     }
     let tokens = metrics.lines().find(|line| line.starts_with("tallybook_tokens_total") && line.contains("output"));
     assert_ne!(tokens.unwrap().rsplit(' ').next(), Some("0"), "{metrics}");
-    // Prompts with retrieved documents start like tasks, too, but are users' questions. They are streamed or have more than one
-    // message.
+    // Prompts with retrieved documents start like tasks, too, but are users' questions. They are streamed or have more
+    // than one message.
     for body in [
         streamed(TASK),
         json!({"messages": [{"role": "user", "content": TASK}, {"role": "assistant", "content": "A"}, {"role": "user", "content": TASK}]}),

@@ -132,8 +132,8 @@ async fn a_complete_answer_may_take_longer_than_the_idle_timeout() {
     let answer = ask(&app, &[], &asked);
     let silence = async {
         late.reached().await;
-        // The server closes this second connection at the idle timeout. By then, the first connection has been silent for
-        // longer than that.
+        // The server closes this second connection at the idle timeout. By then, the first connection has been silent
+        // for longer than that.
         let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
         RawConnection::ask(&app, bytes).await;
         late.open();

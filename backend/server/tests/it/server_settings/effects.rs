@@ -1,6 +1,6 @@
-//! Effects of changed settings on turns: titles, reviews, summaries, plans and retention. New turns follow the change, and
-//! running turns keep the settings that they started with. The parent module tests instructions, limits, sharing and
-//! sign-up.
+//! Effects of changed settings on turns: titles, reviews, summaries, plans and retention. New turns follow the change,
+//! and running turns keep the settings that they started with. The parent module tests instructions, limits, sharing
+//! and sign-up.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text};

@@ -74,8 +74,8 @@ fn settings(engine: &Engine) -> Settings {
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         secrets: Secrets::default(),
-        // Short, for tests that wait for a keep-alive. But a reader that accepts no data for twelve intervals is dropped, and a
-        // reader in a test may have to wait for a processor.
+        // Short, for tests that wait for a keep-alive. But a reader that accepts no data for twelve intervals is
+        // dropped, and a reader in a test may have to wait for a processor.
         keep_alive: Duration::from_millis(500),
         consent_wait_hours: 0.0,
         journal_retention: Some(Duration::from_hours(24)),

@@ -55,8 +55,8 @@ impl EventReader {
             let chunk = chunk.expect("the stream ends without an error")?;
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event = ChatEvent::parse(&frame.event, &frame.data).expect("an event of the protocol");
-                // In an event stream, an `id:` applies until the next one. So a frame without an id has the previous id here.
-                // Tests that need to detect the server's frames without an id do so themselves.
+                // In an event stream, an `id:` applies until the next one. So a frame without an id has the previous id
+                // here. Tests that need to detect the server's frames without an id do so themselves.
                 self.ready.push_back(SeenEvent { id: frame.id, event });
             }
         }

@@ -220,8 +220,8 @@ impl Packets {
             let skipped = self.left.min(rest.len());
             self.left -= skipped;
             rest = &rest[skipped..];
-            // A header has three bytes of length and one byte of sequence number. A client that waits for each answer never
-            // splits a header.
+            // A header has three bytes of length and one byte of sequence number. A client that waits for each answer
+            // never splits a header.
             let Some(([low, middle, high, _], content)) = rest.split_first_chunk() else { return largest };
             let bytes = u32::from_le_bytes([*low, *middle, *high, 0]);
             self.left = bytes as usize;

@@ -86,14 +86,15 @@ async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) 
     Database::connect(&url.parse().expect("its address")).await.expect("the database opens").close().await;
     let shape = shape_of(connection).await.expect("its tables are there");
     MADE.lock().expect("no holder of the lock panics").insert(url, shape);
-    // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these rows,
-    // instead of only some.
+    // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these
+    // rows, instead of only some.
     empty(connection).await;
     true
 }
 
 async fn is_used(connection: &mut MySqlConnection) -> bool {
-    // MySQL cannot list the connections while the statement of any of them is not valid text. The database then counts as used.
+    // MySQL cannot list the connections while the statement of any of them is not valid text. The database then counts
+    // as used.
     !sqlx::query_scalar::<_, i64>(USED).fetch_one(connection).await.is_ok_and(|others| others == 0)
 }
 

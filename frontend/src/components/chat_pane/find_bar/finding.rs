@@ -1,5 +1,5 @@
-//! Finds a phrase in the open conversation: counts its places, in loaded messages on the page and in others by the server's
-//! hits, and goes from one to the next.
+//! Finds a phrase in the open conversation: counts its places, in loaded messages on the page and in others by the
+//! server's hits, and goes from one to the next.
 
 use leptos::prelude::*;
 use tallybook_protocol::SearchHit;

@@ -25,8 +25,8 @@ pub(super) struct Following {
     placed: StoredValue<i32>,
     /// Id of the approval card to which the page scrolled last.
     led_to: StoredValue<String>,
-    /// Time in milliseconds until which the user counts as being at the end. A scroll that the browser still animates when the
-    /// user goes to the end would take the view away again.
+    /// Time in milliseconds until which the user counts as being at the end. A scroll that the browser still animates
+    /// when the user goes to the end would take the view away again.
     held_until: StoredValue<i64>,
 }
 
@@ -114,8 +114,8 @@ impl Following {
     }
 }
 
-/// Scrolls to the first call that waits for a decision, which is what the keys act on and what is to be read, or to the end
-/// if no call waits. Returns `false` if it led to that call before: its reader scrolls on from there.
+/// Scrolls to the first call that waits for a decision, which is what the keys act on and what is to be read, or to the
+/// end if no call waits. Returns `false` if it led to that call before: its reader scrolls on from there.
 fn scroll_to_first_card_or_end(area: &HtmlElement, led_to: StoredValue<String>) -> bool {
     let card = area.query_selector(".consent").ok().flatten();
     let id = card.as_ref().map(Element::id).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, on ratings of
-//! answers, and on files, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the text of both
-//! in `i18n`.
+//! answers, and on files, as charts and in words. The charts over time are in `charts`, the tables in `tables`, and the
+//! text of both in `i18n`.
 
 mod charts;
 mod i18n;
@@ -84,8 +84,8 @@ async fn files_by_user(state: &State, shown: Shown, texts: Messages) -> Option<F
     tables::of_files(&users, texts)
 }
 
-/// Returns the chart of calls per hour of the last day; `None` if there were none, or if the statistics cannot be read. The
-/// list of calls works without it.
+/// Returns the chart of calls per hour of the last day; `None` if there were none, or if the statistics cannot be read.
+/// The list of calls works without it.
 pub(crate) async fn calls_of_last_day(state: &State, texts: Messages) -> Option<Chart> {
     let (_, hours) = RANGES[0];
     let read = state.run_tool_history(move |history: ToolHistory| async move { history.figures(hours).await }).await;

@@ -1,5 +1,5 @@
-//! Tables of statistics: the tools by number of calls, model usage by day and by cost, ratings by model, and files by user. Each figure
-//! has a bar. In most columns, its length is relative to the column's largest value.
+//! Tables of statistics: the tools by number of calls, model usage by day and by cost, ratings by model, and files by
+//! user. Each figure has a bar. In most columns, its length is relative to the column's largest value.
 
 use std::collections::BTreeMap;
 

@@ -297,8 +297,8 @@ async fn render_group(
     answer(status, &page)
 }
 
-/// Returns the permissions of one kind: those that exist, and those that are granted although the model or tool server was
-/// removed.
+/// Returns the permissions of one kind: those that exist, and those that are granted although the model or tool server
+/// was removed.
 fn section(title: &'static str, prefix: &str, mut all: Vec<String>, granted: &[String], texts: Messages) -> Section {
     let removed =
         granted.iter().filter(|grant| !prefix.is_empty() && grant.starts_with(prefix) && !all.contains(grant));

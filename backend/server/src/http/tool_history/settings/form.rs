@@ -1,5 +1,5 @@
-//! The fields of the settings form: their values, and the changes that an admin makes with them. A field that the settings
-//! file or the environment sets is disabled, so browsers do not send it.
+//! The fields of the settings form: their values, and the changes that an admin makes with them. A field that the
+//! settings file or the environment sets is disabled, so browsers do not send it.
 
 use serde_json::{Map, Value, json};
 use tallybook_protocol::{CurrentServerSettings, ServerSettings};
@@ -21,8 +21,8 @@ pub(crate) struct Field {
     pub(crate) control: Control,
     /// `true` if the settings file or the environment sets the value.
     pub(crate) is_fixed: bool,
-    /// Name of the setting if admins have changed it, so that it has a default to return to. Only on the first field of a
-    /// setting.
+    /// Name of the setting if admins have changed it, so that it has a default to return to. Only on the first field of
+    /// a setting.
     pub(crate) changed: Option<&'static str>,
 }
 
@@ -273,8 +273,8 @@ impl Values {
         self.0.version()
     }
 
-    /// Returns the change: the settings to which the admin gave another value than the form showed, so that the change of
-    /// another admin is not undone.
+    /// Returns the change: the settings to which the admin gave another value than the form showed, so that the change
+    /// of another admin is not undone.
     pub(crate) fn patch(&self, current: &CurrentServerSettings, has_accounts: bool) -> Map<String, Value> {
         let shown = self.0.shown::<ServerSettings>();
         let shown = shown.as_ref().unwrap_or(&current.settings).to_map();
@@ -316,8 +316,8 @@ impl Values {
         entered
     }
 
-    /// Returns the value of a field. A text that does not have the type of the value stays a text, which the settings then
-    /// refuse.
+    /// Returns the value of a field. A text that does not have the type of the value stays a text, which the settings
+    /// then refuse.
     fn value_of(&self, spec: &Spec) -> Value {
         let text = self.0.first(spec.name).unwrap_or_default().trim();
         match spec.kind {

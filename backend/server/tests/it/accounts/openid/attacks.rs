@@ -152,7 +152,8 @@ on_every_engine! {
         assert_eq!(victim.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         assert_eq!(team.get(&first, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
 
-        // A linking that the attacker started cannot be completed in the victim's session, even with the attacker's cookie.
+        // A linking that the attacker started cannot be completed in the victim's session, even with the attacker's
+        // cookie.
         let root = team.sign_in(ADMIN).await;
         let (mallory, _) = team.person(&root, "mallory").await;
         let mut attacker = Browser::of(&team, &mallory);

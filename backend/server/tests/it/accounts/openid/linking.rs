@@ -57,7 +57,8 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::CONFLICT);
         let html = refused.text().await.unwrap();
         assert!(html.contains("already linked to another account") && html.contains("href=\"/settings\""), "{html}");
-        // An admin cannot link an identity to another account either, because the admin could then sign in as its owner.
+        // An admin cannot link an identity to another account either, because the admin could then sign in as its
+        // owner.
         let path = format!("/api/users/{other_id}/identities");
         team.json(&root, Method::POST, &path, json!({"subject": "s-9"}), 405).await;
 

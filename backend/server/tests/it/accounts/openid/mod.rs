@@ -1,5 +1,6 @@
 //! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in
-//! (`linking`), their groups (`groups`), attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
+//! (`linking`), their groups (`groups`), attacks (`attacks`), providers that fail (`outages`), and providers that send
+//! odd types (`lenient`).
 
 mod attacks;
 mod browser;

@@ -65,8 +65,8 @@ on_every_engine! {
                 assert!(row.starts_with(&format!("<td>1</td><td>{number},000</td><td>{number}</td>")), "{name}: {row}");
                 assert!(row.ends_with(&format!("<td>{cost}</td>")), "{name}: {row}");
             }
-            // The sums by model include all calls: those of the conversation under the catalog's name, the API client's under
-            // the provider's name.
+            // The sums by model include all calls: those of the conversation under the catalog's name, the API client's
+            // under the provider's name.
             assert!(figures.contains("<th scope=\"row\">Small</th><td>7</td><td>28,000</td>"), "{figures}");
             assert!(figures.contains("<th scope=\"row\">mock-1</th><td>1</td><td>8,000</td>"), "{figures}");
         }
