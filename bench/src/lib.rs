@@ -5,7 +5,8 @@
 //! - `peer/`: the measured servers, each a process of its own; this program itself contains `model`, `pump`, and
 //!   `floor`.
 //! - `ask`: one turn as a browser does it, and when its tokens arrived; `mark`: the time that each token carries.
-//! - `rows/`: what is measured, one file each; `history_pages` lists the pages of the row about the tool history;
+//! - `rows/`: what is measured, one file each; `history_pages` lists the pages of the row about the tool history, and
+//!   `searches` those of the row about the search;
 //!   `report`: the results as a table, as JSON, and as a picture.
 //! - `load/`: many turns at once, with readers that stall, leave, reconnect, and stop; checks that nothing was lost or
 //!   duplicated.
@@ -24,6 +25,7 @@ mod process;
 mod pump;
 mod report;
 mod rows;
+mod searches;
 mod workload;
 
 use std::{path::PathBuf, process::ExitCode};

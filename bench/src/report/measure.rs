@@ -1,6 +1,6 @@
 //! Names and units of the results.
 
-use crate::{history_pages::HISTORY_PAGES, rows::search::SEARCHES};
+use crate::{history_pages::HISTORY_PAGES, searches::SEARCHES};
 
 /// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

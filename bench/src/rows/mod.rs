@@ -7,7 +7,7 @@ mod idle;
 mod persisting;
 mod programs;
 mod saturated;
-pub(crate) mod search;
+mod search;
 mod streams;
 mod turn_costs;
 
@@ -19,6 +19,7 @@ use crate::{
     listen::say,
     peer::{Kind, Peer, Programs},
     report::{Figures, Taken, said},
+    searches,
 };
 
 /// A row of measurements that are taken together.
@@ -65,7 +66,7 @@ enum Content {
     Empty,
     /// This number of tool calls.
     ToolCalls(u64),
-    /// As many messages as this index of [`search::SIZES`] says.
+    /// As many messages as this index of [`searches::SIZES`] says.
     Messages(usize),
 }
 
@@ -91,7 +92,7 @@ impl Row {
         match self {
             Self::History => vec![Content::ToolCalls(history::tool_calls(quick))],
             Self::Search if quick => vec![Content::Messages(0)],
-            Self::Search => (0..search::SIZES.len()).map(Content::Messages).collect(),
+            Self::Search => (0..searches::SIZES.len()).map(Content::Messages).collect(),
             _ => vec![Content::Empty],
         }
     }
@@ -134,7 +135,7 @@ pub(crate) async fn measure(
                         Content::Empty => programs.start(kind)?,
                         Content::ToolCalls(count) => programs.start_with("history", "--tool-calls", count, kind)?,
                         Content::Messages(size) => {
-                            programs.start_with("messages", "--messages", search::SIZES[size], kind)?
+                            programs.start_with("messages", "--messages", searches::SIZES[size], kind)?
                         }
                     };
                     let taken = Box::pin(row.measure(&peer, content, quick)).await;

@@ -13,34 +13,10 @@ use crate::{
     ask::client,
     peer::Peer,
     report::{Measure, Taken, median},
+    searches::{SEARCHES, Search},
 };
 
-/// Numbers of messages.
-pub(crate) const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
-
-/// A search.
-#[derive(Debug)]
-pub(crate) struct Search {
-    /// Names in tables and files, for each of [`SIZES`].
-    pub(crate) names: [&'static str; 3],
-    query: &'static str,
-    /// Number of matches; `None` for a search of which only the first page is read.
-    matches: Option<usize>,
-}
-
-/// All searches. The word that is rare is in one of the generated messages.
-pub(crate) const SEARCHES: [Search; 4] = [
-    Search {
-        names: ["search_rare_1k", "search_rare_10k", "search_rare_100k"],
-        query: "quetzalcoatl",
-        matches: Some(1),
-    },
-    Search { names: ["search_none_1k", "search_none_10k", "search_none_100k"], query: "rhubarb", matches: Some(0) },
-    Search { names: ["search_short_1k", "search_short_10k", "search_short_100k"], query: "qzx", matches: Some(0) },
-    Search { names: ["search_common_1k", "search_common_10k", "search_common_100k"], query: "the", matches: None },
-];
-
-/// Measures all searches in as many messages as `SIZES[size]`.
+/// Measures all searches in as many messages as [`crate::searches::SIZES`] says.
 pub(super) async fn measure(peer: &Peer, size: usize, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let rounds = if quick { 1 } else { 10 };

@@ -82,7 +82,7 @@ enum Fill {
 async fn fill_users(db: &Database, after: UserId, fill: Fill) -> sqlx::Result<Option<UserId>> {
     let users = search_index::list_users(db, after, USERS_PER_ROUND).await?;
     for user in &users {
-        match fill_user(db, *user, fill).await {
+        match Box::pin(fill_user(db, *user, fill)).await {
             // Another process indexes the same messages.
             Err(error) if is_unique_violation(&error) => {}
             // Such as a message that was deleted meanwhile.
@@ -205,7 +205,7 @@ async fn build(db: &Database, user: UserId, bytes: i64, messages: &[UnindexedMes
         calls.entry(call.message_id).or_default().push(call);
     }
     let sources = messages.to_vec();
-    let build = move || {
+    let add_all = move || {
         let mut builder = Builder::new();
         for message in sources {
             // A message without content was deleted meanwhile.
@@ -219,7 +219,7 @@ async fn build(db: &Database, user: UserId, bytes: i64, messages: &[UnindexedMes
         }
         builder.finish()
     };
-    let built = tokio::task::spawn_blocking(build).await;
+    let built = tokio::task::spawn_blocking(add_all).await;
     let (rows, ranges) = built.map_err(|error| sqlx::Error::AnyDriverError(error.into()))?;
     let epochs = messages.iter().map(|message| (message.id, message.epoch)).collect();
     Ok(NewBlock { user, bytes, rows, ranges, epochs })
