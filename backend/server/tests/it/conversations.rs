@@ -15,7 +15,7 @@ on_every_engine! {
         let conversation = app.create_conversation().await;
         model.reply([text("Hello.")]);
         app.send(&conversation, "Hello").await.all().await;
-        let lists = ["/api/conversations", "/api/search?q=hello"];
+        let lists = ["/api/conversations", "/api/search?query=hello"];
         for path in lists {
             assert_eq!(app.get(path).await.status(), StatusCode::OK, "{path}");
         }
