@@ -105,8 +105,8 @@ async fn write(engine: &Engine, app: &TestApp, model: &MockLlm) {
     let mut statements: Vec<String> = TEXTS.iter().map(|text| insert(text)).collect();
     // More than a page of hits, in texts of several columns.
     for number in 0..30_u64 {
-        let words = (0..400).map(|word| format!("w{:x} ", (number * 1000 + word).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        statements.push(insert(&format!("{}needle {number} 大阪", words.collect::<String>())));
+        let words = (0..400).map(|word| format!("w{:x}", (number * 1000 + word).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        statements.push(insert(&format!("{} needle {number} 大阪", words.collect::<Vec<_>>().join(" "))));
     }
     for (name, input, output, error) in [
         ("lookup", "{\"of\":\"rhubarb\"}", Some("The output, with a call_needle."), None),
