@@ -70,13 +70,12 @@ async fn kill_inside(write: Trap, engine: &Engine, doomed: TestApp, path: &str, 
     write.clear(engine).await;
 }
 
-/// Returns the response if the program refuses the request. Never returns if it accepts the request.
+/// Returns the response or the error if the program does not accept the request. Never returns if it does.
 async fn refusal(asking: &mut JoinHandle<reqwest::Result<Response>>) -> String {
-    match asking.await {
-        Ok(Ok(response)) if !response.status().is_success() => {
-            format!("{} {}", response.status(), response.text().await.unwrap_or_default())
-        }
-        _ => pending().await,
+    match asking.await.unwrap() {
+        Ok(response) if response.status().is_success() => pending().await,
+        Ok(response) => format!("{} {}", response.status(), response.text().await.unwrap_or_default()),
+        Err(error) => format!("{error:?}"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use reqwest::{Body, Response};
+use reqwest::Body;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use zip::{ZipWriter, write::SimpleFileOptions};
@@ -21,7 +21,7 @@ const ENCRYPTED_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/p
 const MEBIBYTE: usize = 1024 * 1024;
 
 /// CRC-32 of the header of a PNG with 30,000 × 30,000 gray pixels.
-const HUGE_PICTURE_CRC: u32 = 0x434ca766;
+const HUGE_PICTURE_CRC: u32 = 0x434c_a766;
 
 /// Maximum memory that ten uploads of 20 MiB at once may take beside what the server uses at rest, in KiB.
 const UPLOADS_KIB: u64 = 64 * 1024;
@@ -164,7 +164,7 @@ on_every_engine! {
     }
 
     async fn a_store_that_is_down_for_a_minute_fails_uploads_and_no_turn(engine: Engine) {
-        let (model, bucket) = (MockLlm::start().await.unwrap(), Bucket::start().await);
+        let (model, bucket) = (MockLlm::start().await.unwrap(), Bucket::start());
         let app = TestApp::launch_command(&engine, Program::command(&engine, &model).envs(bucket.variables()));
         // Several parts of a multipart upload, and a single request.
         let long = "text ".repeat(2_500_000);

@@ -35,7 +35,7 @@ struct State {
 }
 
 impl Bucket {
-    pub(crate) async fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let state = Arc::new(State::default());
         let data = web::Data::from(Arc::clone(&state));
         let app = move || {
@@ -118,11 +118,11 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
         Method::POST if query.contains_key("delete") => {
             let names = String::from_utf8_lossy(&body).into_owned();
             let names = names.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next());
-            let mut deleted = String::new();
-            for name in names {
+            let deleted = names.map(|name| {
                 objects.remove(name);
-                deleted.push_str(&format!("<Deleted><Key>{name}</Key></Deleted>"));
-            }
+                format!("<Deleted><Key>{name}</Key></Deleted>")
+            });
+            let deleted: String = deleted.collect();
             xml(&format!("<DeleteResult>{deleted}</DeleteResult>"))
         }
         Method::GET if query.contains_key("list-type") => {
