@@ -8,6 +8,7 @@ use std::{
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
+use tallybook_conversations::index_all_messages;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 
 use super::{
@@ -126,8 +127,13 @@ on_every_engine! {
             assert!(found.contains(&column.to_owned()), "{column}: {found:?}");
         }
 
+        index_all_messages(&engine.database().await).await.unwrap();
+        let blocks = format!("SELECT COUNT(*) FROM search_blocks WHERE user_id = {id}");
+        assert!(rows!(team.app, (i64,), AssertSqlSafe(blocks.clone()))[0].0 > 0);
+
         let (is_done, words) = said(&admin(&engine, &model, &["erase", "Zelda.Z", "--yes"]));
         assert!(is_done && words.contains("the account and 6 conversations"), "{words}");
+        assert_eq!(rows!(team.app, (i64,), AssertSqlSafe(blocks)), [(0,)]);
         let nothing: [&str; 0] = [];
         assert_eq!(mentions(&team.app, &engine, MARKER).await, nothing);
         assert_eq!(mentions(&team.app, &engine, NAME).await, nothing);
