@@ -22,12 +22,12 @@ const MODELS: [&str; 3] = ["Small", "Large", "Local"];
 const MESSAGES_OF_CONVERSATION: i64 = 50;
 /// A word that only one of the local user's messages has.
 const RARE: &str = "Quetzalcoatl";
-/// The texts from which their words are.
+/// The texts from which their words are. None of them may have the words that the bench searches for.
 const TEXTS: [&str; 4] = [
     include_str!("../../../docs/explanation/decisions.md"),
     include_str!("../../../docs/explanation/security.md"),
     include_str!("../../../docs/reference/configuration.md"),
-    include_str!("../../../docs/reference/performance.md"),
+    include_str!("../../../docs/reference/tool-history.md"),
 ];
 
 #[derive(Parser)]
