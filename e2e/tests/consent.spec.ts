@@ -96,6 +96,7 @@ test("denying asks for an optional reason, and keeps its text", async ({ page })
   await page.locator('[href^="/c/"]').first().click();
   await page.getByTestId("deny").click();
   await expect(reason).toHaveValue("Too much");
+  await expect(reason).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("tool-call")).toHaveAttribute("data-status", "denied");
   expect(sent[0]!.postDataJSON()).toEqual({ decision: "deny", reason: "Too much" });
