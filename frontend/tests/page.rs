@@ -257,7 +257,10 @@ async fn a_conversation_is_readable_without_a_script() {
     assert!(html.contains("1,234 tokens in · 56 out"), "the usage is shown");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
-    assert!(html.contains("title=\"demo-arithmetic, by demo · native tools\""), "the tooltip names provider and tools: {html}");
+    assert!(
+        html.contains("title=\"demo-arithmetic, by demo · native tools\""),
+        "the tooltip names provider and tools: {html}"
+    );
     assert!(html.contains("<title>A &lt;b&gt;bold&lt;/b&gt; sum · Tallybook</title>"), "{html}");
 }
 
