@@ -1,5 +1,6 @@
 // Tests that people can attach files: choose, paste and drop them, see them in messages, and open them.
 
+import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { japanesePdf, sidewaysPhoto, textFile, type TestFile } from "../kit/files.ts";
@@ -73,6 +74,45 @@ test("a photo and a long document are attached, answered, reloaded and opened", 
   await page.keyboard.press("Escape");
   await expect(viewer).toBeHidden();
   await expect(shown(page).first()).toBeFocused();
+});
+
+test("a conversation with files is exported, shared and deleted", async ({ page, browser, baseURL, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, sidewaysPhoto(), japanesePdf(40));
+  await expect(ready(page)).toHaveCount(2);
+  model.answer(["A cat and its report."]);
+  await chat.ask("What are these?");
+
+  const menu = page.getByTestId("conversation-menu");
+  await menu.click();
+  const download = page.waitForEvent("download");
+  await page.getByTestId("zip").click();
+  const archive = await readFile(await (await download).path());
+  for (const entry of ["files/01-photo.jpg", "files/02-報告書.pdf"]) expect(archive.includes(entry), entry).toBe(true);
+  await page.keyboard.press("Escape");
+
+  await menu.click();
+  await page.getByTestId("menu-share").click();
+  const sheet = page.getByTestId("share-sheet");
+  await sheet.getByTestId("share-files").check();
+  await sheet.getByTestId("make-link").click();
+  const address = (await sheet.getByTestId("share").getByRole("link").getAttribute("href"))!;
+  const context = await browser.newContext({ baseURL: baseURL!, javaScriptEnabled: false });
+  const guest = await context.newPage();
+  await guest.goto(address);
+  const photo = guest.locator('img[alt="photo.jpg"]');
+  await expect.poll(() => photo.evaluate((image: HTMLImageElement) => image.naturalHeight > image.naturalWidth)).toBe(true);
+  await expect(guest.getByText("報告書.pdf").first()).toBeVisible();
+  await page.keyboard.press("Escape");
+
+  await menu.click();
+  await page.getByTestId("menu-delete").click();
+  await expect(page.getByTestId("undo")).toBeVisible();
+  await expect(shown(page)).toHaveCount(0);
+  expect((await guest.goto(address))!.status()).toBe(404);
+  await context.close();
 });
 
 test("files are pasted and dropped, and a message can consist of them alone", async ({ page, model }) => {
