@@ -24,7 +24,7 @@ mod zip;
 
 pub use child::run_child;
 pub use confine::{Confinement, confine};
-pub use processor::FileProcessor;
+pub use processor::{FileProcessor, ProcessorSlot};
 use serde::{Deserialize, Serialize};
 
 /// Argument with which the program starts as a child process that reads one file.

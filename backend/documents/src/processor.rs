@@ -16,7 +16,7 @@ use std::{
 use tokio::{
     io::AsyncReadExt as _,
     process::{Child, Command},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -26,6 +26,10 @@ use crate::{
     limits::{CPU_SECS, KILL_TIMEOUT, MAX_CHILDREN, MEMORY_BYTES, QUEUE_TIMEOUT, WALL_TIME},
     text,
 };
+
+/// The place of a file that is being read, or of its result.
+#[derive(Debug)]
+pub struct ProcessorSlot(#[expect(dead_code, reason = "held for its Drop")] OwnedSemaphorePermit);
 
 /// Reads files in child processes, at most two at once. Clones share this limit.
 #[derive(Clone, Debug)]
@@ -56,10 +60,11 @@ impl FileProcessor {
     /// Reads `file` from its current position to its end. Its `name` only selects the media type of text: source code,
     /// CSV or Markdown.
     ///
-    /// Waits until fewer than two files are being read. If the returned future is dropped, the child is killed.
-    pub async fn process(&self, file: File, name: &str) -> Result<ProcessedFile, ProcessError> {
-        let slot = timeout(QUEUE_TIMEOUT, self.slots.acquire()).await;
-        let Ok(Ok(_slot)) = slot else {
+    /// Waits until fewer than two files are being read. If the returned future is dropped, the child is killed. The
+    /// result is as large as 20 MiB, so the slot counts as taken until it is dropped.
+    pub async fn process(&self, file: File, name: &str) -> Result<(ProcessedFile, ProcessorSlot), ProcessError> {
+        let slot = timeout(QUEUE_TIMEOUT, Arc::clone(&self.slots).acquire_owned()).await;
+        let Ok(Ok(slot)) = slot else {
             return Err(unavailable("too many files are waiting to be read", None));
         };
         let mut child = self.start(file.into())?;
@@ -86,7 +91,7 @@ impl FileProcessor {
         if processed.kind == FileKind::Text {
             text::media_type(name).clone_into(&mut processed.media_type);
         }
-        Ok(processed)
+        Ok((processed, ProcessorSlot(slot)))
     }
 
     fn start(&self, input: Stdio) -> Result<Child, ProcessError> {

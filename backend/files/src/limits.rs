@@ -18,13 +18,6 @@ pub(crate) const MAX_UPLOADS: usize = 32;
 /// Maximum time for which an upload waits until it may begin.
 pub(crate) const UPLOAD_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum number of uploads of this process whose text and images are in memory at once. They can take 20 MiB each,
-/// while the original stays in its temporary file.
-pub(crate) const MAX_PROCESSED: usize = 2;
-
-/// Maximum time for which a received file waits until it is processed.
-pub(crate) const PROCESS_QUEUE_TIMEOUT: Duration = Duration::from_mins(10);
-
 /// Maximum size of an image that is read into memory, in bytes. Images for models are smaller.
 pub(crate) const MAX_IMAGE_BYTES: i64 = 20 * 1024 * 1024;
 

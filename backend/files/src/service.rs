@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     FileCounts, FilesError, FilesSettings, StorageUrl, Upload,
     content::{Content, ContentRange, ContentStream, Contents, Source},
-    limits::{MAX_IMAGE_BYTES, MAX_PROCESSED, MAX_UPLOADS, PROCESS_QUEUE_TIMEOUT, UPLOAD_QUEUE_TIMEOUT},
+    limits::{MAX_IMAGE_BYTES, MAX_UPLOADS, UPLOAD_QUEUE_TIMEOUT},
     names::cleaned,
     objects::Objects,
     store::{
@@ -51,7 +51,6 @@ pub struct Files {
     settings: Arc<FilesSettings>,
     processor: FileProcessor,
     uploads: Arc<Semaphore>,
-    processed: Arc<Semaphore>,
     counts: FileCounts,
 }
 
@@ -66,7 +65,6 @@ impl Files {
             settings: Arc::new(settings),
             processor,
             uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
-            processed: Arc::new(Semaphore::new(MAX_PROCESSED)),
             counts: FileCounts::default(),
         })
     }
@@ -115,9 +113,8 @@ impl Files {
     }
 
     async fn process(&self, user: UserId, name: String, received: Received) -> Result<FileRow, FilesError> {
-        let permit = timeout(PROCESS_QUEUE_TIMEOUT, self.processed.acquire()).await;
-        let _permit = permit.map_err(|_| FilesError::Busy)?.map_err(|_| FilesError::Busy)?;
-        let processed = self.processor.process(received.open()?, &name).await.map_err(refusal)?;
+        // The slot is held until everything is stored, so that few results are in memory at once.
+        let (processed, _slot) = self.processor.process(received.open()?, &name).await.map_err(refusal)?;
         self.store(user, name, &received, processed).await
     }
 

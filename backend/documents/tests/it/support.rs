@@ -33,7 +33,7 @@ pub(crate) async fn process_with(
     let mut stored = tempfile::tempfile().unwrap();
     stored.write_all(file).unwrap();
     stored.rewind().unwrap();
-    processor.process(stored, name).await
+    processor.process(stored, name).await.map(|(file, _)| file)
 }
 
 /// Reads a fixture, which is readable.

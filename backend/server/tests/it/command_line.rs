@@ -57,9 +57,9 @@ async fn the_program_reads_files_as_a_confined_child_of_itself() {
     let processor = FileProcessor::new(PathBuf::from(env!("CARGO_BIN_EXE_tallybook")));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../documents/tests/fixtures");
     let open = |name: &str| File::open(fixtures.join(name)).unwrap();
-    let document = processor.process(open("90ms-rksj-h.pdf"), "report.pdf").await.unwrap();
+    let (document, _) = processor.process(open("90ms-rksj-h.pdf"), "report.pdf").await.unwrap();
     assert!(document.pages[0].contains("吾輩は猫である。"), "{document:?}");
-    let photo = processor.process(open("rotated.jpg"), "photo.jpg").await.unwrap();
+    let (photo, _) = processor.process(open("rotated.jpg"), "photo.jpg").await.unwrap();
     assert_eq!(photo.image.map(|image| (image.width, image.height)), Some((20, 40)));
     let damaged = processor.process(open("password.pdf"), "secret.pdf").await;
     assert!(matches!(damaged, Err(ProcessError::Unreadable { .. })), "{damaged:?}");
