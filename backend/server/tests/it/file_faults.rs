@@ -65,13 +65,6 @@ fn words(content: &str) -> Value {
     json!({"type": "text", "text": content})
 }
 
-/// Returns a value of the process from the kernel's `status` file, in KiB.
-fn kernel_kib(app: &TestApp, name: &str) -> u64 {
-    let status = app.process().kernel_file("status");
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    line.expect("the kernel reports it").trim().trim_end_matches(" kB").parse().expect("a number")
-}
-
 /// Counts the files in a folder.
 fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
@@ -221,7 +214,7 @@ async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::launch(&engine, &model);
     uploaded(&app, "first.txt", "The first file.").await;
-    let before = kernel_kib(&app, "VmRSS");
+    let before = app.process().memory_kib("VmRSS");
     let upload_one = async |number: u8| {
         // Streamed, so that this process does not hold all files either.
         let parts = (0..20).map(move |_| Ok::<_, std::io::Error>(vec![b'a' + number; MEBIBYTE]));
@@ -230,6 +223,6 @@ async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory() {
     };
     let files = join_all((0..10).map(upload_one)).await;
     assert!(files.iter().all(|file| file["bytes"] == 20 * MEBIBYTE), "{files:?}");
-    let most = kernel_kib(&app, "VmHWM");
+    let most = app.process().memory_kib("VmHWM");
     assert!(most < before + UPLOADS_KIB, "{before} KiB at rest, {most} KiB at most");
 }

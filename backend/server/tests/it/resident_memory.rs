@@ -17,9 +17,7 @@ const SLACK_KB: u64 = 48 * 1024;
 
 /// Returns the memory that the program uses, in KB, as the kernel counts it.
 fn resident_kb(app: &TestApp) -> u64 {
-    let status = app.process().kernel_file("status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel reports it");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
+    app.process().memory_kib("VmRSS")
 }
 
 /// The clients request an answer of 7 MB and do not read it.

@@ -53,6 +53,14 @@ impl Program {
         std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("the program runs")
     }
 
+    /// Returns a value of the kernel's file `status` about the process, such as `VmRSS`, the memory in use, in KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory_kib(&self, name: &str) -> u64 {
+        let status = self.kernel_file("status");
+        let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value.expect("the kernel reports it").trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
     /// Starts the program, and waits until it prints its address.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
