@@ -9,6 +9,8 @@ use sha2::{Digest as _, Sha256};
 use tallybook_database::{Database, Transaction, is_unique_violation, now, select, with_retries};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, is_of_server};
 
+use crate::store::by_ids::MAX_IDS_PER_QUERY;
+
 /// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
 pub const MAX_PINS: u32 = 1000;
 
@@ -143,16 +145,13 @@ pub async fn forget_server(tx: &mut Transaction, server: &str) -> sqlx::Result<(
         .await?;
     let of_server: Vec<i64> =
         saved.into_iter().filter(|(_, tool)| is_of_server(tool, server)).map(|(id, _)| id).collect();
-    for ids in of_server.chunks(MAX_IDS_PER_STATEMENT) {
+    for ids in of_server.chunks(MAX_IDS_PER_QUERY) {
         let mut revoke = tx.query("UPDATE approvals SET revoked_at = ? WHERE id IN (").bind(now());
         revoke.push_list(ids).push(")");
         revoke.execute().await?;
     }
     Ok(())
 }
-
-/// Maximum number of saved approvals that one statement revokes.
-const MAX_IDS_PER_STATEMENT: usize = 200;
 
 async fn update(tx: &mut Transaction, id: &str, hash: &str) -> sqlx::Result<bool> {
     let query = tx.query("UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?").bind(hash).bind(now());

@@ -8,7 +8,7 @@
 pub(crate) mod api_clients;
 pub(crate) mod approvals;
 pub(crate) mod budgets;
-mod by_ids;
+pub(crate) mod by_ids;
 mod columns;
 pub(crate) mod conversations;
 pub(crate) mod copies;

@@ -178,8 +178,8 @@ pub(crate) async fn list_unindexed_conversations(
 ) -> sqlx::Result<Vec<UnindexedConversation>> {
     db.reader()
         .query(select!(concat!(
-            "SELECT c.id, c.updated_at, c.head_message_id IS NOT NULL AS has_messages FROM conversations c WHERE c.user_id = ? AND c.id > ? AND c.deleted_at IS NULL \
-             AND ",
+            "SELECT c.id, c.updated_at, c.head_message_id IS NOT NULL AS has_messages FROM conversations c \
+             WHERE c.user_id = ? AND c.id > ? AND c.deleted_at IS NULL AND ",
             is_not_indexed!(),
             " ORDER BY c.id LIMIT ?"
         )))

@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, is_unique_violation, now, select};
 
+use crate::store::MAX_KEYS_PER_STATEMENT;
+
 /// Value of `blobs.storage` for content in `blob_chunks`.
 pub(crate) const IN_DATABASE: &str = "database";
 
@@ -39,7 +41,7 @@ pub(crate) async fn touch(db: &Database, sha256: &str) -> sqlx::Result<bool> {
 /// of them never wait for each other.
 pub(crate) async fn touch_all(tx: &mut Transaction, hashes: &[&str]) -> sqlx::Result<bool> {
     let mut touched = 0;
-    for hashes in hashes.chunks(MAX_HASHES_PER_STATEMENT) {
+    for hashes in hashes.chunks(MAX_KEYS_PER_STATEMENT) {
         let touch = "UPDATE blobs SET used_at = ? WHERE stored_at IS NOT NULL AND sha256 IN (";
         let mut touch = tx.query(touch).bind(now());
         touch.push_list(hashes.iter().copied()).push(")");
@@ -47,9 +49,6 @@ pub(crate) async fn touch_all(tx: &mut Transaction, hashes: &[&str]) -> sqlx::Re
     }
     Ok(touched == hashes.len() as u64)
 }
-
-/// Maximum number of hashes per statement; more hashes take several statements.
-const MAX_HASHES_PER_STATEMENT: usize = 200;
 
 /// Stores the row of content. Returns `false` if there is one already.
 pub(crate) async fn create(db: &Database, new: NewBlob<'_>) -> sqlx::Result<bool> {

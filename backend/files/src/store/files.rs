@@ -6,6 +6,8 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{FileInfo, FileKind, FileStatus, MessageFile};
 use uuid::Uuid;
 
+use crate::store::MAX_KEYS_PER_STATEMENT;
+
 /// Row ID of a file. The API identifies files by UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
 #[sqlx(transparent)]
@@ -114,9 +116,6 @@ impl NewFile {
     }
 }
 
-/// Maximum number of files that one statement names; more files take several statements.
-const MAX_FILES_PER_QUERY: usize = 200;
-
 /// Columns of a [`FileRow`], of `files f`.
 #[macro_export]
 macro_rules! file_columns {
@@ -150,7 +149,7 @@ pub(crate) async fn create(tx: &mut Transaction, new: &[NewFile]) -> sqlx::Resul
 /// Returns those of `uuids` that are files of a user, unless the user has deleted them, as the transaction sees them.
 pub(crate) async fn list_in(tx: &mut Transaction, user: UserId, uuids: &[Uuid]) -> sqlx::Result<Vec<FileRow>> {
     let mut rows = Vec::new();
-    for uuids in uuids.chunks(MAX_FILES_PER_QUERY) {
+    for uuids in uuids.chunks(MAX_KEYS_PER_STATEMENT) {
         let mut list = tx
             .query(concat!(
                 "SELECT ",
@@ -168,7 +167,7 @@ pub(crate) async fn list_in(tx: &mut Transaction, user: UserId, uuids: &[Uuid]) 
 /// ones last.
 pub(crate) async fn list_same_in(tx: &mut Transaction, user: UserId, contents: &[&str]) -> sqlx::Result<Vec<FileRow>> {
     let mut rows = Vec::new();
-    for contents in contents.chunks(MAX_FILES_PER_QUERY) {
+    for contents in contents.chunks(MAX_KEYS_PER_STATEMENT) {
         let mut list = tx
             .query(concat!(
                 "SELECT ",
@@ -185,7 +184,7 @@ pub(crate) async fn list_same_in(tx: &mut Transaction, user: UserId, contents: &
 /// Keeps files from being purged for a day. Returns `false` if one of them is deleted.
 pub(crate) async fn touch_all(tx: &mut Transaction, ids: &[FileId]) -> sqlx::Result<bool> {
     let mut touched = 0;
-    for ids in ids.chunks(MAX_FILES_PER_QUERY) {
+    for ids in ids.chunks(MAX_KEYS_PER_STATEMENT) {
         let touch = "UPDATE files SET created_at = ? WHERE deleted_at IS NULL AND id IN (";
         let mut touch = tx.query(touch).bind(now());
         touch.push_list(ids.iter().copied()).push(")");

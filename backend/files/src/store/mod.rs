@@ -7,6 +7,9 @@ pub(crate) mod texts;
 
 use sqlx::error::DatabaseError;
 
+/// Maximum number of IDs or hashes per statement; more take several statements.
+const MAX_KEYS_PER_STATEMENT: usize = 200;
+
 /// Returns `true` if the error is a violation of a foreign key: another row refers to the row, or the row that it
 /// refers to is missing.
 pub(crate) fn is_referred_to(error: &sqlx::Error) -> bool {

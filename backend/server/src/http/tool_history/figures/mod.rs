@@ -69,8 +69,7 @@ pub(crate) async fn show(
     match state.run_tool_history(move |history: ToolHistory| async move { history.figures(hours).await }).await {
         Ok((since, figures)) => {
             let files = files_by_user(&state, shown, frame.texts).await;
-            let page = FiguresPage { files, ..page(frame, range, since, hours, shown, &figures) };
-            answer(StatusCode::OK, &page)
+            answer(StatusCode::OK, &page(frame, (range, hours), since, shown, &figures, files))
         }
         Err(error) => refusal(frame, &request, &error),
     }
@@ -94,7 +93,14 @@ pub(crate) async fn calls_of_last_day(state: &State, texts: Messages) -> Option<
     charts::of(&figures, since, hours, texts).into_iter().next()
 }
 
-fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Shown, figures: &Figures) -> FiguresPage {
+fn page(
+    frame: Frame,
+    (range, hours): (&str, i64),
+    since: DateTime<Utc>,
+    shown: Shown,
+    figures: &Figures,
+    files: Option<FilesTable>,
+) -> FiguresPage {
     let texts = frame.texts;
     let names = [texts.last_day(), texts.last_week(), texts.last_month()];
     let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
@@ -109,7 +115,7 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Show
         tools: tables::of_tools(figures, shown, texts),
         tables: tables::of_models(figures, shown, texts),
         ratings: tables::of_ratings(figures),
-        files: None,
+        files,
         all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
         frame,
     }
