@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
 import { ready } from "../kit/consent.ts";
+import { choose } from "../kit/listbox.ts";
 import type { ScriptedModel } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -108,7 +109,7 @@ test("another tab is notified of the decision, and the answer continues in both"
 test("a saved approval applies until it is revoked", async ({ page, model }) => {
   const chat = await askForCalls(page, model, "one");
   model.answer(["First."]);
-  await page.getByTestId("scope").selectOption("always");
+  await choose(page.getByTestId("scope"), "always");
   await page.getByTestId("allow-from-now-on").click();
   await expect(chat.answers).toContainText("First.");
   model.answer([{ tool: ECHO, input: '{"message":"two"}' }]);

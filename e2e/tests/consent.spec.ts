@@ -3,6 +3,7 @@
 
 import { goOn, onDecision, openWaiting, pay, ready, waiting } from "../kit/consent.ts";
 import { watchNotifications } from "../kit/notifications.ts";
+import { choose } from "../kit/listbox.ts";
 import { type Call, call, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -65,8 +66,16 @@ test("saving an approval lets the user choose the scope", async ({ page }) => {
   const stored = waiting(one);
   await openWaiting(page, stored);
   const sent = await onDecision(page, (route) => goOn(route, stored, [{ ...one, status: "success", output: "Paid." }]));
-  await page.getByTestId("scope").selectOption("always");
   await ready(page);
+  const scope = page.getByTestId("scope");
+  await scope.click();
+  await page.keyboard.press("1");
+  await page.keyboard.press("3");
+  await page.keyboard.press("Escape");
+  await expect(scope).toHaveAttribute("aria-expanded", "false");
+  expect(sent, "a digit in the list decides nothing").toHaveLength(0);
+  await choose(scope, "always");
+  await expect(scope).toHaveText("in all conversations");
   await page.getByTestId("consent").focus();
   await page.keyboard.press("2");
   await expect(page.getByTestId("consent")).toHaveCount(0);

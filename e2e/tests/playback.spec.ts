@@ -2,6 +2,7 @@
 
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, act, alive, toolCalls } from "../kit/chat.ts";
+import { choose } from "../kit/listbox.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
@@ -43,11 +44,11 @@ test("the user can pause playback and change its speed", async ({ page, request,
   await expect(toggle).toHaveText("Play");
   const paused = await ms();
   await passed(paused, 5000, 0);
-  await sheet.getByTestId("playback-speed").selectOption("4");
+  await choose(sheet.getByTestId("playback-speed"), "4");
   await toggle.click();
   await expect(toggle).toHaveText("Pause");
   await passed(paused, 250, 1000);
-  await sheet.getByTestId("playback-speed").selectOption("0.5");
+  await choose(sheet.getByTestId("playback-speed"), "0.5");
   await passed(await ms(), 1000, 500);
   await page.clock.runFor(60_000);
   await expect(toggle, "playback reaches its end").toHaveText("Play");

@@ -83,6 +83,11 @@ test("the header names the conversation, and can rename, export and delete it", 
 
   await alive(page);
   await menu.click();
+  const saved = page.waitForEvent("download");
+  await page.getByTestId("markdown").click();
+  expect((await saved).suggestedFilename()).toMatch(/\.md$/);
+  await expect(page.getByTestId("markdown"), "the menu closes").toBeHidden();
+  await menu.click();
   await page.getByTestId("menu-delete").click();
   await page.getByTestId("undo").click();
   await expect(page.getByTestId("conversation-link").first()).toHaveText("A sum");

@@ -13,7 +13,11 @@ use crate::{
             MessageView,
             shown::{Played, Shown},
         },
-        parts::{load_button::LoadButton, own_element::OwnElement},
+        parts::{
+            listbox::{Choice, Listbox},
+            load_button::LoadButton,
+            own_element::OwnElement,
+        },
     },
     format,
     language::{Language, use_language},
@@ -26,9 +30,9 @@ use crate::{
 /// Maximum number of events that are played back.
 const MAX_EVENTS: usize = 100_000;
 
-/// The speeds of playback.
-const USUAL_SPEED: &str = "1";
-const SPEEDS: [(&str, f64); 5] = [("0.5", 0.5), ("1", 1.0), ("2", 2.0), ("4", 4.0), ("8", 8.0)];
+/// The speeds of playback: names and factors.
+const USUAL_SPEED: (&str, f64) = ("1", 1.0);
+const SPEEDS: [(&str, f64); 5] = [("0.5", 0.5), USUAL_SPEED, ("2", 2.0), ("4", 4.0), ("8", 8.0)];
 
 /// The state of a playback.
 #[derive(Clone, Copy)]
@@ -40,7 +44,8 @@ struct Player {
     is_playing: RwSignal<bool>,
     /// Number of the last playback loop that was started. Earlier loops end.
     loops: StoredValue<u32>,
-    speed: RwSignal<f64>,
+    /// The chosen one of `SPEEDS`.
+    speed: RwSignal<(&'static str, f64)>,
     answer: RwSignal<crate::session::DrawnEntry>,
 }
 
@@ -52,7 +57,7 @@ impl Player {
             at: RwSignal::new(0),
             is_playing: RwSignal::new(false),
             loops: StoredValue::new(0),
-            speed: RwSignal::new(1.0),
+            speed: RwSignal::new(USUAL_SPEED),
             answer: RwSignal::new(None),
         }
     }
@@ -113,7 +118,7 @@ impl Player {
                     return;
                 }
                 let now = browser::now();
-                let passed = passed_ms(now - before, self.speed.get_untracked());
+                let passed = passed_ms(now - before, self.speed.get_untracked().1);
                 // The fraction of a millisecond is kept for the next frame.
                 if passed == 0 {
                     continue;
@@ -220,13 +225,14 @@ fn controls(player: Player, text: Language) -> AnyView {
         }
         .into_any()
     };
-    let speeds = SPEEDS.map(|(word, _)| {
-        view! { <option value=word selected=word == USUAL_SPEED>{format!("{word}×")}</option> }
+    let speeds = SPEEDS.map(|(word, _)| Choice::new(word, format!("{word}×"))).to_vec();
+    let chosen = Signal::derive(move || player.speed.get().0.to_owned());
+    let choose = Callback::new(move |word: String| {
+        if let Some(speed) = SPEEDS.iter().find(|(known, _)| *known == word) {
+            player.speed.set(*speed);
+        }
     });
-    let choose = move |word: String| {
-        let chosen = SPEEDS.iter().find(|(known, _)| *known == word);
-        player.speed.set(chosen.map_or(1.0, |(_, speed)| *speed));
-    };
+    let speed = Listbox::of("playback-speed", "playback-speed", text.replay_speed(), speeds, chosen, choose);
     view! {
         <div class="playback-controls">
             <button type="button" class="button small primary" data-testid="playback-toggle" on:click=toggle>
@@ -234,12 +240,7 @@ fn controls(player: Player, text: Language) -> AnyView {
             </button>
             {button("playback-back", text.replay_back(), -1)}
             {button("playback-on", text.replay_forward(), 1)}
-            <label>
-                <span class="visually-hidden">{text.replay_speed()}</span>
-                <select class="field" data-testid="playback-speed" on:change:target=move |event| choose(event.target().value())>
-                    {speeds.into_iter().collect_view()}
-                </select>
-            </label>
+            {speed.view()}
             <span class="playback-time" data-testid="playback-time">{told}</span>
             <input
                 type="range"

@@ -58,6 +58,7 @@ pub(crate) fn ConversationMenu(
                 role="menu"
                 aria-label=text.conversation_menu()
                 popover="auto"
+                on:click=|event| menu::clicked(&event)
                 on:keydown=|event| menu::press(&event)
                 on:toggle=|event| { menu::toggled(&event); }
             >
@@ -84,6 +85,7 @@ pub(crate) fn RowMenu(
             role="menu"
             aria-label=text.more_actions()
             popover="auto"
+            on:click=|event| menu::clicked(&event)
             on:keydown=|event| menu::press(&event)
             on:toggle=|event| { menu::toggled(&event); }
         >

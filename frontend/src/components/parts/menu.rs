@@ -1,9 +1,9 @@
 //! Behavior that all menus share, as the ARIA Authoring Practices describe it. A menu is a native popover, so the
 //! browser opens it, closes it with Escape or a click outside, and gives the focus back to its button.
 
-use leptos::ev::{Event, KeyboardEvent};
+use leptos::ev::{Event, KeyboardEvent, MouseEvent};
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use web_sys::{Element, HtmlElement};
 
 /// Returns `true` if the menu is open.
 pub(crate) fn is_open(menu: &HtmlElement) -> bool {
@@ -20,6 +20,14 @@ pub(crate) fn toggled(event: &Event) -> bool {
         let _ = first.focus();
     }
     true
+}
+
+/// Closes an open menu after a click on one of its links. Buttons close it by their `popovertargetaction`.
+pub(crate) fn clicked(event: &MouseEvent) {
+    let link = event.target().and_then(|target| target.dyn_into::<Element>().ok()?.closest("a").ok()?);
+    if let (Some(menu), Some(_)) = (menu_of(event), link) {
+        let _ = menu.hide_popover();
+    }
 }
 
 /// Handles a key press in an open menu: arrows, Home and End move the focus, and Tab closes the menu.

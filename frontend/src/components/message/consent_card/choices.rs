@@ -4,7 +4,15 @@ use leptos::{ev::MouseEvent, prelude::*};
 use tallybook_protocol::ApprovalScope;
 
 use super::card::Card;
-use crate::{browser, components::parts::ids::card_id, reactive::memo, session::kept_input};
+use crate::{
+    browser,
+    components::parts::{
+        ids::card_id,
+        listbox::{Choice, Listbox},
+    },
+    reactive::memo,
+    session::kept_input,
+};
 
 impl Card {
     pub(super) fn choices(self) -> AnyView {
@@ -13,7 +21,6 @@ impl Card {
         let key = move |number: &'static str| {
             move || (has_keys && self.is_first.get()).then(|| view! { <kbd aria-hidden="true">{number}</kbd> })
         };
-        let is_always = move || self.scope.get() == ApprovalScope::Always;
         let is_whole = move || self.call.with(|call| call.as_ref().is_some_and(|call| call.input.is_whole()));
         let is_flawed = memo(move |_| self.changed_input().is_err());
         let is_unseen = memo(move |_| !self.is_seen());
@@ -62,18 +69,7 @@ impl Card {
                 {allow("allow-once", "1", text.allow_once(), false)}
                 <span class="consent-scope">
                     {allow("allow-from-now-on", "2", text.always_allow(), true)}
-                    <select
-                        class="field"
-                        data-testid="scope"
-                        aria-label=text.approval_scope()
-                        on:change:target=move |event| self.scope.set(match event.target().value().as_str() {
-                            "always" => ApprovalScope::Always,
-                            _ => ApprovalScope::Conversation,
-                        })
-                    >
-                        <option value="conversation">{text.scope_here()}</option>
-                        <option value="always" prop:selected=is_always>{text.scope_always()}</option>
-                    </select>
+                    {self.scope_choice()}
                 </span>
                 <button
                     type="button"
@@ -99,5 +95,20 @@ impl Card {
             </div>
         }
         .into_any()
+    }
+
+    /// The conversations for which an approval is saved.
+    fn scope_choice(self) -> AnyView {
+        let text = self.text;
+        let choices = [(ApprovalScope::Conversation, text.scope_here()), (ApprovalScope::Always, text.scope_always())];
+        let chosen = Signal::derive(move || self.scope.get().as_str().to_owned());
+        let choose = Callback::new(move |value: String| {
+            if let Some((scope, _)) = choices.iter().find(|(scope, _)| scope.as_str() == value) {
+                self.scope.set(*scope);
+            }
+        });
+        let id = format!("{}-scope", card_id(self.id));
+        let all = choices.map(|(scope, label)| Choice::new(scope.as_str(), label)).to_vec();
+        Listbox::of(&id, "scope", text.approval_scope(), all, chosen, choose).view()
     }
 }
