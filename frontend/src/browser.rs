@@ -35,7 +35,7 @@ pub(crate) use self::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
-    network::{Body, Response, fetch, send_at_leaving},
+    network::{Body, HttpResponse, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},

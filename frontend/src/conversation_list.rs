@@ -13,10 +13,10 @@ mod told;
 mod undo;
 mod writes;
 
-pub(crate) use group::{Group, group_label};
+pub(crate) use group::{ListGroup, group_label};
 use leptos::{ev, prelude::*, task::spawn_local};
+pub(crate) use pages::ListView;
 use pages::Pages;
-pub(crate) use pages::View;
 pub(crate) use state::ConversationList;
 use tallybook_protocol::{ConversationSummary, Page, Window};
 pub(crate) use undo::{Batch, UndoableAction};
@@ -64,11 +64,11 @@ impl ConversationList {
     }
 
     /// Returns the view that is shown.
-    pub(crate) fn view(self) -> View {
+    pub(crate) fn view(self) -> ListView {
         match () {
-            () if self.pages.with(|pages| pages.found.is_some()) => View::Search,
-            () if self.in_archive.get() => View::Archive,
-            () => View::Conversations,
+            () if self.pages.with(|pages| pages.found.is_some()) => ListView::Search,
+            () if self.in_archive.get() => ListView::Archive,
+            () => ListView::Conversations,
         }
     }
 
@@ -88,15 +88,17 @@ impl ConversationList {
 
     /// Returns `true` if search results are shown.
     pub(crate) fn is_search(self) -> bool {
-        self.view() == View::Search
+        self.view() == ListView::Search
     }
 
     /// Returns the group of a conversation in the shown view.
-    pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<Group> {
+    pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<ListGroup> {
         match self.view() {
-            View::Search | View::Archive => None,
-            View::Conversations if item.pinned => Some(Group::Pinned),
-            View::Conversations => Some(Group::Day(self.calendar.get().day_of(item.updated_at.timestamp_millis()))),
+            ListView::Search | ListView::Archive => None,
+            ListView::Conversations if item.pinned => Some(ListGroup::Pinned),
+            ListView::Conversations => {
+                Some(ListGroup::Day(self.calendar.get().day_of(item.updated_at.timestamp_millis())))
+            }
         }
     }
 

@@ -16,7 +16,7 @@ const MAX_AGE_MS: i64 = 90 * 24 * 60 * 60 * 1000;
 
 /// A stored draft without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct StoredDraft {
     pub(crate) key: String,
     /// Time of the last change, in milliseconds since 1970; 0 if unknown.
     pub(crate) at: i64,
@@ -65,10 +65,10 @@ fn make_room(key: &str, value: &str) -> bool {
 }
 
 /// Returns all drafts except the one with this key, newest first.
-fn others(key: &str) -> Vec<Item> {
+fn others(key: &str) -> Vec<StoredDraft> {
     let items = browser::stored_items(PREFIX).into_iter().filter(|(held, _)| held != key);
-    let mut items: Vec<Item> =
-        items.map(|(key, value)| Item { at: decode(&value).0, units: units(&value), key }).collect();
+    let mut items: Vec<StoredDraft> =
+        items.map(|(key, value)| StoredDraft { at: decode(&value).0, units: units(&value), key }).collect();
     items.sort_by_key(|item| std::cmp::Reverse(item.at));
     items
 }
@@ -98,9 +98,9 @@ pub(crate) fn forget_where(is_over: impl Fn(&str) -> bool) {
 
 /// Returns the keys of the drafts to remove when another one is added: those that are too old, and the oldest beyond
 /// the limits. `items` are the other drafts, newest first.
-fn outdated(items: Vec<Item>, now: i64) -> Vec<String> {
+fn outdated(items: Vec<StoredDraft>, now: i64) -> Vec<String> {
     let (mut count, mut used) = (1, 0_usize);
-    let mut is_out = |item: &Item| {
+    let mut is_out = |item: &StoredDraft| {
         count += 1;
         used = used.saturating_add(item.units);
         now - item.at > MAX_AGE_MS || count > MAX_ITEMS || used > MAX_UNITS
@@ -128,10 +128,10 @@ fn own_key(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Item, MAX_AGE_MS, MAX_ITEMS, MAX_UNITS, decode, encode, outdated, storage_key};
+    use super::{MAX_AGE_MS, MAX_ITEMS, MAX_UNITS, StoredDraft, decode, encode, outdated, storage_key};
 
-    fn item(at: i64, units: usize) -> Item {
-        Item { key: at.to_string(), at, units }
+    fn item(at: i64, units: usize) -> StoredDraft {
+        StoredDraft { key: at.to_string(), at, units }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use futures_util::future::{AbortHandle, Either, abortable, select};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::FeedEvent;
 
-use tab::{Connection, Message, Outcome, Tab};
+use tab::{Message, Outcome, Tab, TabConnection};
 
 use crate::{
     api,
@@ -140,7 +140,7 @@ impl Feed {
             let reading = pin!(self.read(|message| {
                 match message {
                     Some(Message::Connected { folder, .. }) => {
-                        tab.borrow_mut().set_connected(Some(Connection { folder: folder.clone() }));
+                        tab.borrow_mut().set_connected(Some(TabConnection { folder: folder.clone() }));
                     }
                     Some(_) => {}
                     None => tab.borrow_mut().set_connected(None),

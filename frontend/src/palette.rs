@@ -41,28 +41,28 @@ pub(crate) enum PaletteCommand {
 
 /// The action of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum PaletteAction {
     Conversation(Uuid),
     PaletteCommand(PaletteCommand),
 }
 
 /// An entry that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    pub(crate) action: Action,
+pub(crate) struct PaletteEntry {
+    pub(crate) action: PaletteAction,
     pub(crate) label: String,
 }
 
 /// A matching entry, and the matching bytes of its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    pub(crate) choice: Choice,
+    pub(crate) choice: PaletteEntry,
     pub(crate) marks: Vec<Range<usize>>,
 }
 
 /// The open conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Open {
+pub(crate) struct OpenConversation {
     pub(crate) uuid: Uuid,
     pub(crate) pinned: bool,
     pub(crate) archived: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Open {
 
 /// The part of the page that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownView {
     #[default]
     Chat,
     Settings,
@@ -79,14 +79,14 @@ pub(crate) enum Shown {
 /// State of the page that decides which commands are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Situation {
-    pub(crate) open: Option<Open>,
+    pub(crate) open: Option<OpenConversation>,
     /// `true` while an answer is being written.
     pub(crate) is_busy: bool,
     /// `true` if there is an answer to copy.
     pub(crate) has_answer: bool,
     /// `true` if there are conversations to select.
     pub(crate) has_conversations: bool,
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownView,
     pub(crate) theme: Theme,
     pub(crate) language: Language,
     /// The user's role. Only admins can connect models and add tool servers.
@@ -100,7 +100,7 @@ pub(crate) fn commands(situation: &Situation) -> Vec<PaletteCommand> {
     commands.extend(is_busy.then_some(PaletteCommand::Stop));
     commands.extend((has_answer && !is_busy).then_some(PaletteCommand::CopyAnswer));
     commands.push(PaletteCommand::NewChat);
-    if let Some(Open { uuid, pinned, archived }) = open {
+    if let Some(OpenConversation { uuid, pinned, archived }) = open {
         commands.push(PaletteCommand::Rename(uuid));
         commands.extend((!archived).then_some(PaletteCommand::Pin(uuid, !pinned)));
         commands.push(PaletteCommand::Archive(uuid, !archived));
@@ -109,21 +109,21 @@ pub(crate) fn commands(situation: &Situation) -> Vec<PaletteCommand> {
     }
     commands.push(PaletteCommand::Search);
     commands.extend(has_conversations.then_some(PaletteCommand::Select));
-    commands.extend((shown == Shown::Chat).then_some(PaletteCommand::Tools));
+    commands.extend((shown == ShownView::Chat).then_some(PaletteCommand::Tools));
     if role == UserRole::Admin {
         commands.extend([PaletteCommand::ConnectModel, PaletteCommand::AddToolServer]);
     }
     commands.extend([PaletteCommand::OpenArchive, PaletteCommand::ToggleSidebar]);
     commands.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(PaletteCommand::Theme));
     commands.extend(Language::ALL.into_iter().filter(|other| *other != language).map(PaletteCommand::Language));
-    commands.extend((shown == Shown::Chat).then_some(PaletteCommand::Settings));
+    commands.extend((shown == ShownView::Chat).then_some(PaletteCommand::Settings));
     commands.push(PaletteCommand::Help);
     commands
 }
 
 /// Finds the entries that match `query`, best first. With equal ranks, conversations come before commands, and each
 /// keeps its order.
-pub(crate) fn hits(query: &str, conversations: Vec<Choice>, commands: Vec<Choice>) -> Vec<Hit> {
+pub(crate) fn hits(query: &str, conversations: Vec<PaletteEntry>, commands: Vec<PaletteEntry>) -> Vec<Hit> {
     let query = query.trim();
     if query.is_empty() {
         let choices = conversations.into_iter().take(RECENT).chain(commands);
@@ -208,14 +208,14 @@ mod tests {
     use tallybook_protocol::UserRole;
     use uuid::Uuid;
 
-    use super::{Action, Choice, Hit, Open, PaletteCommand, Situation, commands, hits};
+    use super::{Hit, OpenConversation, PaletteAction, PaletteCommand, PaletteEntry, Situation, commands, hits};
 
-    fn conversation(number: u128, label: &str) -> Choice {
-        Choice { action: Action::Conversation(Uuid::from_u128(number)), label: label.to_owned() }
+    fn conversation(number: u128, label: &str) -> PaletteEntry {
+        PaletteEntry { action: PaletteAction::Conversation(Uuid::from_u128(number)), label: label.to_owned() }
     }
 
-    fn order(label: &str) -> Choice {
-        Choice { action: Action::PaletteCommand(PaletteCommand::Help), label: label.to_owned() }
+    fn order(label: &str) -> PaletteEntry {
+        PaletteEntry { action: PaletteAction::PaletteCommand(PaletteCommand::Help), label: label.to_owned() }
     }
 
     /// Returns the matching labels, with the matching parts in brackets.
@@ -275,13 +275,13 @@ mod tests {
             assert_eq!(offered.contains(&PaletteCommand::AddToolServer), is_offered);
         }
         let uuid = Uuid::nil();
-        let open = Some(Open { uuid, pinned: true, archived: false });
+        let open = Some(OpenConversation { uuid, pinned: true, archived: false });
         let busy = commands(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });
         assert!(busy.contains(&PaletteCommand::Stop) && !busy.contains(&PaletteCommand::CopyAnswer));
         assert!(
             busy.contains(&PaletteCommand::Pin(uuid, false)) && busy.contains(&PaletteCommand::Archive(uuid, true))
         );
-        let open = Some(Open { uuid, pinned: true, archived: true });
+        let open = Some(OpenConversation { uuid, pinned: true, archived: true });
         let put_away = commands(&Situation { open, ..Situation::default() });
         assert!(
             put_away.contains(&PaletteCommand::Archive(uuid, false))

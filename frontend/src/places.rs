@@ -28,7 +28,7 @@ const INLINE: [&str; 19] = [
 
 /// A match of the phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Match {
     pub(crate) message: MessageId,
     /// The call with the match; `None` for a match in the message's own text.
     pub(crate) call: Option<ToolCallId>,
@@ -37,7 +37,7 @@ pub(crate) struct Place {
 }
 
 /// Finds all matches of the phrase, at most [`MAX_PLACES`], and highlights those in the text of messages.
-pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
+pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Match> {
     let (mut places, mut ranges) = (Vec::new(), Vec::new());
     for entry in transcript.entries() {
         let Some(message) = document().get_element_by_id(&element_id(entry.id)) else { continue };
@@ -45,11 +45,11 @@ pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
         for searched in all(&message, SEARCHED) {
             if let Some(call) = call_of(&searched, entry) {
                 let count: usize = texts_of(call).iter().map(|text| phrase.places(text).len()).sum();
-                places.extend((0..count).map(|nth| Place { message: entry.id, call: Some(call.id), nth }));
+                places.extend((0..count).map(|nth| Match { message: entry.id, call: Some(call.id), nth }));
             } else {
                 let first = ranges.len();
                 ranges.extend(ranges_in(&searched, phrase));
-                places.extend((first..ranges.len()).map(|at| Place {
+                places.extend((first..ranges.len()).map(|at| Match {
                     message: entry.id,
                     call: None,
                     nth: at - before,

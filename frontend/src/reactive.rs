@@ -19,8 +19,8 @@ pub(crate) fn memo<T: PartialEq + Send + Sync + 'static>(
     remember(Box::new(value))
 }
 
-type Value<T> = Box<dyn Fn(Option<&T>) -> T + Send + Sync>;
+type Compute<T> = Box<dyn Fn(Option<&T>) -> T + Send + Sync>;
 
-fn remember<T: PartialEq + Send + Sync + 'static>(value: Value<T>) -> Memo<T> {
+fn remember<T: PartialEq + Send + Sync + 'static>(value: Compute<T>) -> Memo<T> {
     Memo::new(value)
 }

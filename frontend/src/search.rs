@@ -6,7 +6,7 @@ mod walk;
 
 pub(crate) use shell::Finder;
 use tallybook_protocol::{SearchHit, SearchPage};
-pub(crate) use walk::{Step, Walk};
+pub(crate) use walk::{SearchStep, Walk};
 
 use crate::api::ApiError;
 
@@ -50,7 +50,7 @@ pub(crate) enum Stage {
 
 /// An event that a search reacts to.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum SearchInput {
     /// The text of the search field changed.
     Typed(String),
     /// Nothing was typed for a while.
@@ -63,7 +63,7 @@ pub(crate) enum Input {
 
 /// An action outside the state. It replaces the previous one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum SearchEffect {
     /// Wait until nothing was typed for a while.
     Pause(u32),
     /// Request the page of this query after this cursor.
@@ -94,21 +94,23 @@ impl Search {
     }
 
     /// Applies an input to the state, and returns the effect to carry out.
-    pub(crate) fn take(&mut self, input: Input) -> Option<Effect> {
+    pub(crate) fn take(&mut self, input: SearchInput) -> Option<SearchEffect> {
         match input {
-            Input::Typed(typed) => self.typed(typed.trim()),
-            Input::Paused(ticket) if ticket == self.ticket && self.stage == Stage::Typing => Some(self.ask()),
-            Input::Found(ticket, found) if ticket == self.ticket && self.stage == Stage::Asking => self.found(found),
+            SearchInput::Typed(typed) => self.typed(typed.trim()),
+            SearchInput::Paused(ticket) if ticket == self.ticket && self.stage == Stage::Typing => Some(self.ask()),
+            SearchInput::Found(ticket, found) if ticket == self.ticket && self.stage == Stage::Asking => {
+                self.found(found)
+            }
             // The search no longer waits for this.
-            Input::Paused(_) | Input::Found(..) => None,
-            Input::More => {
+            SearchInput::Paused(_) | SearchInput::Found(..) => None,
+            SearchInput::More => {
                 self.pages = 0;
                 matches!(self.stage, Stage::More | Stage::Failed(_)).then(|| self.ask())
             }
         }
     }
 
-    fn typed(&mut self, query: &str) -> Option<Effect> {
+    fn typed(&mut self, query: &str) -> Option<SearchEffect> {
         if query == self.query {
             return None;
         }
@@ -117,20 +119,20 @@ impl Search {
         (self.cursor, self.pages) = (None, 0);
         if query.is_empty() {
             *self = Self { ticket: self.ticket, ..Self::default() };
-            return Some(Effect::LetGo);
+            return Some(SearchEffect::LetGo);
         }
         self.stage = Stage::Typing;
-        Some(Effect::Pause(self.ticket))
+        Some(SearchEffect::Pause(self.ticket))
     }
 
-    fn ask(&mut self) -> Effect {
+    fn ask(&mut self) -> SearchEffect {
         self.ticket = self.ticket.wrapping_add(1);
         self.pages += 1;
         self.stage = Stage::Asking;
-        Effect::Ask(self.ticket, self.query.clone(), self.cursor.clone())
+        SearchEffect::Ask(self.ticket, self.query.clone(), self.cursor.clone())
     }
 
-    fn found(&mut self, found: Result<SearchPage, ApiError>) -> Option<Effect> {
+    fn found(&mut self, found: Result<SearchPage, ApiError>) -> Option<SearchEffect> {
         if self.cursor.is_none() {
             self.hits.clear();
             self.answered.clone_from(&self.query);

@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use tallybook_protocol::{DiscoverModels, DiscoveredModel, DiscoveredModels};
 
 pub(crate) use self::{
-    entry::{Entry, Kind, TestResult},
+    entry::{EntryKind, SetupEntry, TestResult},
     fields::{Fault, Field},
     form::Form,
     model::Provider,
-    opened::{Connecting, Opened},
+    opened::{Connecting, OpenedEntry},
     shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
     tool_server::{HEADER, KEEP, TOKEN},
 };
@@ -27,9 +27,9 @@ use crate::api::ApiError;
 /// The state of the dialog.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    kind: Kind,
+    kind: EntryKind,
     /// The stored entry that is being edited; `None` for a new one.
-    stored: Option<Entry>,
+    stored: Option<SetupEntry>,
     form: Form,
     /// The models that the provider of a model offers; `None` until it was asked.
     offered: Option<Vec<DiscoveredModel>>,
@@ -74,7 +74,7 @@ pub(crate) enum Reason {
 
 /// An event that the dialog reacts to.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum SetupInput {
     /// Chooses the provider.
     Choose(Provider),
     /// Sets the text of a field.
@@ -89,13 +89,13 @@ pub(crate) enum Input {
     Cancel,
     Found(u32, Result<DiscoveredModels, ApiError>),
     Tested(u32, Result<TestResult, ApiError>),
-    Saved(u32, Result<Entry, ApiError>),
-    Loaded(u32, Result<Entry, ApiError>),
+    Saved(u32, Result<SetupEntry, ApiError>),
+    Loaded(u32, Result<SetupEntry, ApiError>),
 }
 
 /// An action outside the state. A request replaces the previous one.
 #[derive(PartialEq)]
-pub(crate) enum Effect {
+pub(crate) enum SetupEffect {
     Find(u32, DiscoverModels),
     /// Tests these settings.
     Test(u32, Map<String, Value>),
@@ -118,18 +118,18 @@ pub(crate) enum Effect {
 
 impl Setup {
     /// Creates the state for a new entry, or for a stored one.
-    pub(crate) fn new(kind: Kind, stored: Option<Entry>) -> Self {
+    pub(crate) fn new(kind: EntryKind, stored: Option<SetupEntry>) -> Self {
         let form = stored.as_ref().map_or_else(|| Form::new(kind), Form::of);
         Self { kind, stored, form, offered: None, work: None, problem: None, test: None, ticket: 0 }
     }
 
     /// Returns the kind of the entry.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> EntryKind {
         self.kind
     }
 
     /// Returns the entry that is being edited.
-    pub(crate) fn stored(&self) -> Option<&Entry> {
+    pub(crate) fn stored(&self) -> Option<&SetupEntry> {
         self.stored.as_ref()
     }
 
@@ -159,14 +159,14 @@ impl Setup {
     }
 
     /// Applies an input to the state, and returns the effects to carry out.
-    pub(crate) fn take(&mut self, input: Input) -> Vec<Effect> {
+    pub(crate) fn take(&mut self, input: SetupInput) -> Vec<SetupEffect> {
         match input {
-            Input::Choose(provider) => {
+            SetupInput::Choose(provider) => {
                 self.form.choose(provider);
                 self.problem = None;
                 self.forget_answers(true)
             }
-            Input::Write(field, text) => {
+            SetupInput::Write(field, text) => {
                 self.form.write(field, text);
                 self.take_back_problem(field);
                 match field {
@@ -175,29 +175,29 @@ impl Setup {
                     _ => self.forget_answers(false),
                 }
             }
-            Input::Pick(model) => {
+            SetupInput::Pick(model) => {
                 let known = self.offered.iter().flatten().find(|known| known.model == model).cloned();
                 self.form.pick(&known.unwrap_or(DiscoveredModel { model, ..DiscoveredModel::default() }));
                 self.take_back_problem(Field::Model);
                 self.forget_answers(false)
             }
-            Input::Find => self.find(),
-            Input::Test => self.ask(Work::Testing),
-            Input::Save => self.ask(Work::Saving),
-            Input::Cancel => self.cancel(),
-            Input::Found(ticket, found) if self.awaits(ticket, Work::Finding) => self.found(found),
-            Input::Tested(ticket, tested) if self.awaits(ticket, Work::Testing) => {
+            SetupInput::Find => self.find(),
+            SetupInput::Test => self.ask(Work::Testing),
+            SetupInput::Save => self.ask(Work::Saving),
+            SetupInput::Cancel => self.cancel(),
+            SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Finding) => self.found(found),
+            SetupInput::Tested(ticket, tested) if self.awaits(ticket, Work::Testing) => {
                 self.work = None;
                 match tested {
                     Ok(test) => {
                         self.test = Some(test);
-                        vec![Effect::ShowTest]
+                        vec![SetupEffect::ShowTest]
                     }
                     Err(error) => self.refuse(error),
                 }
             }
-            Input::Saved(ticket, saved) if self.awaits(ticket, Work::Saving) => self.saved(saved),
-            Input::Loaded(ticket, loaded) if self.awaits(ticket, Work::Loading) => {
+            SetupInput::Saved(ticket, saved) if self.awaits(ticket, Work::Saving) => self.saved(saved),
+            SetupInput::Loaded(ticket, loaded) if self.awaits(ticket, Work::Loading) => {
                 self.work = None;
                 match loaded {
                     Ok(stored) => {
@@ -209,7 +209,9 @@ impl Setup {
                 }
             }
             // The dialog no longer waits for these.
-            Input::Found(..) | Input::Tested(..) | Input::Saved(..) | Input::Loaded(..) => Vec::new(),
+            SetupInput::Found(..) | SetupInput::Tested(..) | SetupInput::Saved(..) | SetupInput::Loaded(..) => {
+                Vec::new()
+            }
         }
     }
 
@@ -224,21 +226,21 @@ impl Setup {
         self.ticket
     }
 
-    fn cancel(&mut self) -> Vec<Effect> {
+    fn cancel(&mut self) -> Vec<SetupEffect> {
         if self.work.take().is_none() {
             return Vec::new();
         }
         self.ticket = self.ticket.wrapping_add(1);
-        vec![Effect::Abort]
+        vec![SetupEffect::Abort]
     }
 
-    fn fail(&mut self, field: Option<Field>, reason: Reason) -> Vec<Effect> {
+    fn fail(&mut self, field: Option<Field>, reason: Reason) -> Vec<SetupEffect> {
         self.problem = Some(Problem { field, reason });
-        vec![Effect::Focus(field)]
+        vec![SetupEffect::Focus(field)]
     }
 
     /// Discards the result of a test, and with `offer` also the provider's models. Cancels the request for them.
-    fn forget_answers(&mut self, offer: bool) -> Vec<Effect> {
+    fn forget_answers(&mut self, offer: bool) -> Vec<SetupEffect> {
         self.test = None;
         if offer {
             self.offered = None;
@@ -255,7 +257,7 @@ impl Setup {
         self.problem.take_if(|problem| problem.field == Some(field));
     }
 
-    fn find(&mut self) -> Vec<Effect> {
+    fn find(&mut self) -> Vec<SetupEffect> {
         if self.work.is_some() {
             return Vec::new();
         }
@@ -268,15 +270,15 @@ impl Setup {
             return self.ask_for_secret();
         }
         self.offered = None;
-        vec![Effect::Find(self.begin(Work::Finding), provider)]
+        vec![SetupEffect::Find(self.begin(Work::Finding), provider)]
     }
 
-    fn found(&mut self, found: Result<DiscoveredModels, ApiError>) -> Vec<Effect> {
+    fn found(&mut self, found: Result<DiscoveredModels, ApiError>) -> Vec<SetupEffect> {
         self.work = None;
         match found {
             Ok(found) => {
                 self.offered = Some(found.items);
-                vec![Effect::Focus(Some(Field::Model))]
+                vec![SetupEffect::Focus(Some(Field::Model))]
             }
             Err(error) => match &error {
                 ApiError::Refused { code, detail, .. } if code == "model-unreachable" => {
@@ -288,12 +290,12 @@ impl Setup {
         }
     }
 
-    fn ask_for_secret(&mut self) -> Vec<Effect> {
+    fn ask_for_secret(&mut self) -> Vec<SetupEffect> {
         self.fail(Some(self.form.secret_field()), Reason::Field(Fault::SecretAgain))
     }
 
     /// Tests or stores the entry.
-    fn ask(&mut self, work: Work) -> Vec<Effect> {
+    fn ask(&mut self, work: Work) -> Vec<SetupEffect> {
         if self.work.is_some() {
             return Vec::new();
         }
@@ -312,32 +314,34 @@ impl Setup {
         match (work, &self.stored) {
             (Work::Testing, Some(stored)) if changes.is_empty() => {
                 let name = stored.name.clone();
-                vec![Effect::TestStored(self.begin(work), name)]
+                vec![SetupEffect::TestStored(self.begin(work), name)]
             }
             // The server uses a stored secret neither with settings that are not stored, nor for another address.
             (Work::Testing, _) if self.form.keeps_secret() => self.ask_for_secret(),
             (_, Some(_)) if is_elsewhere && self.form.keeps_secret() => self.ask_for_secret(),
-            (Work::Testing, _) => vec![Effect::Test(self.begin(work), settings.into_iter().chain(secret).collect())],
-            (_, None) => vec![Effect::Add(self.begin(work), settings.into_iter().chain(secret).collect())],
-            (_, Some(stored)) if changes.is_empty() => vec![Effect::Done(stored.name.clone())],
+            (Work::Testing, _) => {
+                vec![SetupEffect::Test(self.begin(work), settings.into_iter().chain(secret).collect())]
+            }
+            (_, None) => vec![SetupEffect::Add(self.begin(work), settings.into_iter().chain(secret).collect())],
+            (_, Some(stored)) if changes.is_empty() => vec![SetupEffect::Done(stored.name.clone())],
             (_, Some(stored)) => {
                 let (name, version) = (stored.name.clone(), stored.version);
-                vec![Effect::Update(self.begin(work), name, version, changes)]
+                vec![SetupEffect::Update(self.begin(work), name, version, changes)]
             }
         }
     }
 
-    fn saved(&mut self, saved: Result<Entry, ApiError>) -> Vec<Effect> {
+    fn saved(&mut self, saved: Result<SetupEntry, ApiError>) -> Vec<SetupEffect> {
         let error = match saved {
             // The work lasts until the dialog has closed.
-            Ok(stored) => return vec![Effect::Done(stored.name)],
+            Ok(stored) => return vec![SetupEffect::Done(stored.name)],
             Err(error) => error,
         };
         self.work = None;
         match (&error, &self.stored) {
             (ApiError::Refused { status: 412, .. }, Some(stored)) => {
                 let name = stored.name.clone();
-                vec![Effect::Load(self.begin(Work::Loading), name)]
+                vec![SetupEffect::Load(self.begin(Work::Loading), name)]
             }
             // Another entry has the name, one that was added or one of the settings file.
             (ApiError::Refused { code, .. }, None) if matches!(code.as_str(), "name-taken" | "set-in-file") => {
@@ -348,7 +352,7 @@ impl Setup {
     }
 
     /// Reports a refusal at the field that it is about.
-    fn refuse(&mut self, error: ApiError) -> Vec<Effect> {
+    fn refuse(&mut self, error: ApiError) -> Vec<SetupEffect> {
         let field = match &error {
             ApiError::Refused { code, detail, .. } if code == self.kind.invalid() => self.form.field_in(detail),
             _ => None,

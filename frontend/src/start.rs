@@ -49,7 +49,7 @@ pub(crate) struct Start {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     NewChat,
-    Conversation(Sent),
+    Conversation(SentContent),
     /// The settings. The page loads their content itself.
     Settings,
     Missing,
@@ -59,7 +59,7 @@ pub(crate) enum Content {
 
 /// The conversation that a page starts with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum SentContent {
     /// The conversation as the server has it.
     Read(Box<Conversation>),
     /// The conversation as the browser gets it. The page becomes interactive before the code that parses messages is
@@ -67,7 +67,7 @@ pub(crate) enum Sent {
     Unread { summary: Box<ConversationSummary>, json: String },
 }
 
-impl Sent {
+impl SentContent {
     /// Returns the fields that lists show.
     pub(crate) fn summary(&self) -> &ConversationSummary {
         match self {
@@ -77,7 +77,7 @@ impl Sent {
     }
 }
 
-impl Serialize for Sent {
+impl Serialize for SentContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Read(conversation) => conversation.serialize(serializer),
@@ -86,7 +86,7 @@ impl Serialize for Sent {
     }
 }
 
-impl<'de> Deserialize<'de> for Sent {
+impl<'de> Deserialize<'de> for SentContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json: String = Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?).into();
         let summary = serde_json::from_str(&json).map_err(D::Error::custom)?;
@@ -151,7 +151,7 @@ impl Start {
 impl Content {
     fn of(found: Result<Option<Conversation>, PageError>) -> Self {
         match found {
-            Ok(Some(conversation)) => Self::Conversation(Sent::Read(Box::new(conversation))),
+            Ok(Some(conversation)) => Self::Conversation(SentContent::Read(Box::new(conversation))),
             Ok(None) => Self::Missing,
             Err(error) => Self::Failed(error.message),
         }

@@ -3,7 +3,7 @@
 
 mod choice;
 
-use choice::{Choice, Names};
+use choice::{Names, ToolChoice};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{DisabledTools, ToolInfo, ToolList};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub(crate) struct Tools {
     /// Number of tools when the page was rendered.
     offered: usize,
     was_asked: StoredValue<bool>,
-    choice: RwSignal<Choice>,
+    choice: RwSignal<ToolChoice>,
     /// The reason why the last choice could not be stored, for the user.
     pub(crate) notice: RwSignal<Option<String>>,
     text: Language,
@@ -51,7 +51,7 @@ impl Tools {
         self.loading.set(Loading::Running);
         self.notice.set(None);
         if !self.choice.with_untracked(|choice| choice.is_at(place)) {
-            self.choice.set(Choice::at(place));
+            self.choice.set(ToolChoice::at(place));
         }
         spawn_local(async move {
             let off = match place {
@@ -158,7 +158,7 @@ impl Tools {
 
     /// Takes note that the new chat became this conversation, with these tools disabled.
     pub(crate) fn became(self, uuid: Uuid, off: Vec<String>) {
-        let mut choice = Choice::at(Some(uuid));
+        let mut choice = ToolChoice::at(Some(uuid));
         choice.learn(off.into_iter().collect());
         self.choice.try_set(choice);
     }

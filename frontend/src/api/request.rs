@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::Problem;
 
 use super::error::ApiError;
-use crate::browser::{self, Response, Unreachable};
+use crate::browser::{self, HttpResponse, Unreachable};
 
 /// Timeout of a request: for its headers, for the text of an error, and in `call_text` for the complete response.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ pub(super) async fn call_text(method: &str, url: &str, body: Option<&impl Serial
 }
 
 /// Sends a request and returns the response, whose body is not read yet. A status other than 2xx becomes an error.
-pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<Response, ApiError> {
+pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<HttpResponse, ApiError> {
     send(method, url, text_of(body)?.as_deref(), None, REQUEST_LIMIT).await
 }
 
@@ -76,7 +76,7 @@ async fn send(
     body: Option<&str>,
     if_match: Option<&str>,
     limit: Duration,
-) -> Result<Response, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let head = browser::fetch(method, url, body, if_match);
     let response = browser::within(limit, head).await.unwrap_or(Err(Unreachable))?;
     let status = response.status();

@@ -12,7 +12,7 @@ use super::{
     request::{NO_BODY, request},
 };
 use crate::{
-    browser::{self, Body, Response},
+    browser::{self, Body, HttpResponse},
     reading::{self, Events},
 };
 
@@ -35,7 +35,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn new(response: Response) -> Result<Self, ApiError> {
+    fn new(response: HttpResponse) -> Result<Self, ApiError> {
         let silence_limit = silence_limit(response.header(KEEP_ALIVE_HEADER).as_deref());
         Ok(Self { body: response.into_body()?, decoder: Decoder::new(), arrived: Vec::new(), silence_limit })
     }
@@ -61,7 +61,7 @@ fn silence_limit(keep_alive: Option<&str>) -> Duration {
 pub(crate) struct EventStream(Frames);
 
 impl EventStream {
-    pub(super) fn new(response: Response) -> Result<Self, ApiError> {
+    pub(super) fn new(response: HttpResponse) -> Result<Self, ApiError> {
         Frames::new(response).map(Self)
     }
 

@@ -8,12 +8,12 @@ use web_sys::{AbortController, Headers, ReadableStreamDefaultReader, RequestInit
 use super::{Unreachable, clock::time_zone, window};
 
 /// The connection of a request. Dropping it aborts the request, unless the response was read to its end.
-struct Connection {
+struct NetworkInformation {
     controller: AbortController,
     complete: bool,
 }
 
-impl Drop for Connection {
+impl Drop for NetworkInformation {
     fn drop(&mut self) {
         if !self.complete {
             self.controller.abort();
@@ -22,12 +22,12 @@ impl Drop for Connection {
 }
 
 /// The status and headers of a response; its body is not read yet.
-pub(crate) struct Response {
+pub(crate) struct HttpResponse {
     response: web_sys::Response,
-    connection: Connection,
+    connection: NetworkInformation,
 }
 
-impl Response {
+impl HttpResponse {
     /// Returns the HTTP status code.
     pub(crate) fn status(&self) -> u16 {
         self.response.status()
@@ -55,7 +55,7 @@ impl Response {
 /// The body of a response, as a stream.
 pub(crate) struct Body {
     reader: ReadableStreamDefaultReader,
-    connection: Connection,
+    connection: NetworkInformation,
 }
 
 impl Body {
@@ -77,8 +77,8 @@ pub(crate) async fn fetch(
     url: &str,
     body: Option<&str>,
     if_match: Option<&str>,
-) -> Result<Response, Unreachable> {
-    let connection = Connection { controller: AbortController::new()?, complete: false };
+) -> Result<HttpResponse, Unreachable> {
+    let connection = NetworkInformation { controller: AbortController::new()?, complete: false };
     let init = RequestInit::new();
     init.set_method(method);
     init.set_signal(Some(&connection.controller.signal()));
@@ -95,7 +95,7 @@ pub(crate) async fn fetch(
         init.set_body(&JsValue::from_str(body));
     }
     let response = JsFuture::from(window()?.fetch_with_str_and_init(url, &init)).await?;
-    Ok(Response { response: response.dyn_into()?, connection })
+    Ok(HttpResponse { response: response.dyn_into()?, connection })
 }
 
 /// Sends a request that the browser completes even if the user leaves the page; `body` is JSON. The response is

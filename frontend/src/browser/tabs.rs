@@ -27,7 +27,7 @@ pub(crate) struct TabLock {
 impl TabLock {
     /// Waits until no other tab holds the lock, and takes it. Dropping the future gives up waiting.
     pub(crate) async fn wait(name: &str) -> Result<Self, NoLock> {
-        let waiting = Waiting(AbortController::new().map_err(|_| NoLock::Unsupported)?);
+        let waiting = LockRequest(AbortController::new().map_err(|_| NoLock::Unsupported)?);
         request(name, "signal", &waiting.0.signal()).await
     }
 
@@ -63,9 +63,9 @@ pub(crate) enum NoLock {
 }
 
 /// A pending request for a lock. Dropping it cancels the request.
-struct Waiting(AbortController);
+struct LockRequest(AbortController);
 
-impl Drop for Waiting {
+impl Drop for LockRequest {
     fn drop(&mut self) {
         self.0.abort();
     }

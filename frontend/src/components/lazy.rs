@@ -47,12 +47,12 @@ use crate::{
     conversation_list::ConversationList,
     goal::Goal,
     mount_schedule::in_place,
-    palette::Action,
+    palette::PaletteAction,
     reactive::effect,
     reading,
     session::Session,
-    setup::{Connecting, Opened},
-    start::{Content, Sent},
+    setup::{Connecting, OpenedEntry},
+    start::{Content, SentContent},
 };
 
 /// A part, with its data.
@@ -69,13 +69,13 @@ pub(crate) enum LazyPart {
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
-    PaletteOptions { palette: Palette, list: ConversationList, run: Callback<Action> },
+    PaletteOptions { palette: Palette, list: ConversationList, run: Callback<PaletteAction> },
     Playback { conversation: Uuid, message: MessageId, played: Played },
     Queue(Session),
     SearchResults { list: ConversationList, go: Callback<Goal> },
     SelectionBar(ConversationList),
     Settings { sheet: HelpSheet, list: ConversationList },
-    SetupDialog { opened: Opened, connecting: Connecting },
+    SetupDialog { opened: OpenedEntry, connecting: Connecting },
     Share { conversation: Uuid, sharing: Sharing },
     TitleField { title: String, done: Callback<Option<String>> },
     Tools(tools_panel::Panel),
@@ -133,7 +133,7 @@ impl LazyChunks {
     /// Creates the state for a page that starts with `content`.
     pub(crate) fn new(content: &Content) -> Self {
         Self {
-            messages: File::new(MESSAGES, matches!(content, Content::Conversation(Sent::Read(_)))),
+            messages: File::new(MESSAGES, matches!(content, Content::Conversation(SentContent::Read(_)))),
             others: File::new(OTHERS, matches!(content, Content::Settings)),
         }
     }

@@ -23,12 +23,12 @@ pub(crate) struct Palette {
     /// Number of options.
     pub(crate) count: RwSignal<usize>,
     /// Key presses that the options have not handled yet.
-    pub(crate) keys: RwSignal<Vec<Key>>,
+    pub(crate) keys: RwSignal<Vec<PaletteKey>>,
 }
 
 /// A key that moves through the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum PaletteKey {
     Down,
     Up,
     First,
@@ -73,11 +73,11 @@ impl Palette {
         let is_held = event.ctrl_key();
         let key = match shortcut_key(&event.key(), &event.code()).as_str() {
             _ if is_composing(event) => return,
-            "ArrowDown" => Key::Down,
-            "ArrowUp" => Key::Up,
-            "Home" if is_held => Key::First,
-            "End" if is_held => Key::Last,
-            "Enter" => Key::Choose,
+            "ArrowDown" => PaletteKey::Down,
+            "ArrowUp" => PaletteKey::Up,
+            "Home" if is_held => PaletteKey::First,
+            "End" if is_held => PaletteKey::Last,
+            "Enter" => PaletteKey::Choose,
             "k" | "K" if is_held || event.meta_key() => {
                 event.prevent_default();
                 return self.close();

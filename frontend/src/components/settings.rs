@@ -33,7 +33,7 @@ use crate::{
     language::{Language, use_language},
     reactive::{effect, memo},
     session::Loading,
-    setup::Kind,
+    setup::EntryKind,
 };
 
 /// The settings, section by section.
@@ -101,8 +101,8 @@ fn sections_of(
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
-        {(role == UserRole::Admin).then(|| entries::section_view(Kind::Model, text))}
-        {(role == UserRole::Admin).then(|| entries::section_view(Kind::ToolServer, text))}
+        {(role == UserRole::Admin).then(|| entries::section_view(EntryKind::Model, text))}
+        {(role == UserRole::Admin).then(|| entries::section_view(EntryKind::ToolServer, text))}
         {(role == UserRole::Admin).then(|| access_log::server_section(text))}
         {instructions::section_view(me, text)}
         {usage::limits_section(limits, &budgets, text)}

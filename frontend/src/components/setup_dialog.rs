@@ -13,15 +13,15 @@ use crate::{
     components::dialogs::sheet_top::sheet_top,
     language::{Language, use_language},
     reactive::{effect, memo},
-    setup::{Connecting, Dialog, Entry, Input, Kind, OUTCOME_ID, Opened, PROBLEM_ID, Setup, Work},
+    setup::{Connecting, Dialog, EntryKind, OUTCOME_ID, OpenedEntry, PROBLEM_ID, Setup, SetupEntry, SetupInput, Work},
 };
 
 /// The dialog, which is opened when it is mounted.
 #[component]
-pub(crate) fn SetupDialog(opened: Opened, connecting: Connecting) -> impl IntoView {
+pub(crate) fn SetupDialog(opened: OpenedEntry, connecting: Connecting) -> impl IntoView {
     let text = use_language();
     let (kind, stored) = opened;
-    let stored: Option<Entry> = serde_json::from_str(&stored).ok();
+    let stored: Option<SetupEntry> = serde_json::from_str(&stored).ok();
     let name = stored.as_ref().map(|stored| stored.name.clone());
     let is_new = name.is_none();
     let dialog = Dialog::new(kind, stored, connecting, text);
@@ -34,7 +34,7 @@ pub(crate) fn SetupDialog(opened: Opened, connecting: Connecting) -> impl IntoVi
     });
     // A new model begins with the choice of the provider alone.
     let is_begun = memo(move |_| {
-        !is_new || kind == Kind::ToolServer || dialog.setup.with(|setup| setup.form().provider().is_some())
+        !is_new || kind == EntryKind::ToolServer || dialog.setup.with(|setup| setup.form().provider().is_some())
     });
     view! {
         <dialog
@@ -55,13 +55,13 @@ pub(crate) fn SetupDialog(opened: Opened, connecting: Connecting) -> impl IntoVi
                 novalidate
                 on:submit=move |event: SubmitEvent| {
                     event.prevent_default();
-                    dialog.feed(Input::Save);
+                    dialog.feed(SetupInput::Save);
                 }
             >
                 {problem_view(dialog, text)}
                 {match kind {
-                    Kind::Model => model_fields::fields_view(dialog, is_new, text),
-                    Kind::ToolServer => tool_server_fields::fields_view(dialog, is_new, text),
+                    EntryKind::Model => model_fields::fields_view(dialog, is_new, text),
+                    EntryKind::ToolServer => tool_server_fields::fields_view(dialog, is_new, text),
                 }}
                 <div role="status" class="setup-outcome" id=OUTCOME_ID>
                     {move || dialog.setup.with(|setup| setup.test().cloned()).map(|result| test_view(result, text))}
@@ -108,7 +108,7 @@ fn buttons(dialog: Dialog, is_new: bool, text: Language) -> AnyView {
                 data-testid=move || if work.get().is_some() { "cancel-work" } else { "test-setup" }
                 on:click=move |_| {
                     let is_busy = work.get_untracked().is_some();
-                    dialog.feed(if is_busy { Input::Cancel } else { Input::Test });
+                    dialog.feed(if is_busy { SetupInput::Cancel } else { SetupInput::Test });
                 }
             >
                 {move || if work.get().is_some() { text.cancel() } else { text.setup_test() }}

@@ -24,7 +24,7 @@ use crate::{
         },
         sidebar::{foot::SidebarFoot, row::SidebarRow},
     },
-    conversation_list::{ConversationList, Group, View, group_label},
+    conversation_list::{ConversationList, ListGroup, ListView, group_label},
     goal::Goal,
     i18n::PRODUCT,
     language::{Language, use_language},
@@ -57,8 +57,8 @@ pub(crate) fn Sidebar(
     let searched = memo(move |was| was == Some(&true) || list.search.with(|words| !words.trim().is_empty()));
     let is_selecting = memo(move |_| list.is_selecting());
     // While a row has a rename field, the list does not change: the field would lose the focus.
-    let lines = memo(move |held: Option<&Vec<Line>>| {
-        let renamed = list.renaming.get().map(Key::Conversation);
+    let lines = memo(move |held: Option<&Vec<SidebarLine>>| {
+        let renamed = list.renaming.get().map(SidebarKey::Conversation);
         match held {
             Some(held) if renamed.is_some() && held.iter().any(|line| Some(line.key()) == renamed) => held.clone(),
             _ => lines(list),
@@ -106,13 +106,13 @@ pub(crate) fn Sidebar(
             <ul class="conversations">
                 <Each
                     each=move || lines.get()
-                    key=Line::key
+                    key=SidebarLine::key
                     children=move |line| match line {
-                        Line::Group(group) => view! {
+                        SidebarLine::Group(group) => view! {
                             <li class="day"><h3>{group_label(text, group)}</h3></li>
                         }
                         .into_any(),
-                        Line::Conversation(item) => view! { <SidebarRow item list current open menu /> }.into_any(),
+                        SidebarLine::Conversation(item) => view! { <SidebarRow item list current open menu /> }.into_any(),
                     }
                 />
             </ul>
@@ -143,9 +143,9 @@ fn note(list: ConversationList, text: Language) -> Option<AnyView> {
         return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
     }
     let words = match list.view() {
-        View::Search => text.nothing_found(),
-        View::Archive => text.nothing_archived(),
-        View::Conversations => text.no_conversations(),
+        ListView::Search => text.nothing_found(),
+        ListView::Archive => text.nothing_archived(),
+        ListView::Conversations => text.no_conversations(),
     };
     list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
 }
@@ -168,7 +168,7 @@ fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
         }
         .into_any()
     };
-    (list.view() == View::Conversations).then(button)
+    (list.view() == ListView::Conversations).then(button)
 }
 
 /// Renders the search field.
@@ -200,7 +200,7 @@ fn search_field(list: ConversationList, text: Language) -> AnyView {
 
 /// The heading of the list: visually hidden above the groups, and with a Back button in the archive.
 fn heading(list: ConversationList, text: Language) -> AnyView {
-    if list.view() == View::Archive {
+    if list.view() == ListView::Archive {
         return view! {
             <div class="archive-top">
                 <h2 class="sidebar-heading">{text.archive_title()}</h2>
@@ -231,39 +231,39 @@ fn show_archive(list: ConversationList, is_shown: bool) {
 
 /// A line of the list.
 #[derive(Clone, PartialEq)]
-enum Line {
-    Group(Group),
+enum SidebarLine {
+    Group(ListGroup),
     Conversation(ConversationSummary),
 }
 
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Group(Group),
+enum SidebarKey {
+    Group(ListGroup),
     /// Independent of its title, because the user may be editing it.
     Conversation(Uuid),
 }
 
-impl Line {
-    fn key(&self) -> Key {
+impl SidebarLine {
+    fn key(&self) -> SidebarKey {
         match self {
-            Self::Group(group) => Key::Group(*group),
-            Self::Conversation(item) => Key::Conversation(item.uuid),
+            Self::Group(group) => SidebarKey::Group(*group),
+            Self::Conversation(item) => SidebarKey::Conversation(item.uuid),
         }
     }
 }
 
 /// Returns the conversations, with a heading before each group.
-fn lines(list: ConversationList) -> Vec<Line> {
+fn lines(list: ConversationList) -> Vec<SidebarLine> {
     let mut shown = None;
     let mut lines = Vec::new();
     for item in list.items() {
         let group = list.group_of(&item);
         // Each heading occurs once, because lines are keyed by their names.
         if group > shown {
-            lines.extend(group.map(Line::Group));
+            lines.extend(group.map(SidebarLine::Group));
             shown = group;
         }
-        lines.push(Line::Conversation(item));
+        lines.push(SidebarLine::Conversation(item));
     }
     lines
 }

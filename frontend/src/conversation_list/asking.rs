@@ -7,7 +7,7 @@ use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
-use super::{NO_MESSAGES, pages::View, state::ConversationList, writes::Writes};
+use super::{NO_MESSAGES, pages::ListView, state::ConversationList, writes::Writes};
 use crate::{
     api::{self, ApiError, Listed},
     browser,
@@ -160,10 +160,10 @@ async fn newest_and_pinned() -> Result<(Page<ConversationSummary>, Vec<Conversat
     Ok((newest, pinned))
 }
 
-fn listed(view: View, search: &str) -> Listed<'_> {
+fn listed(view: ListView, search: &str) -> Listed<'_> {
     match view {
-        View::Conversations => Listed::Newest,
-        View::Archive => Listed::Archived,
-        View::Search => Listed::Matching(search.trim()),
+        ListView::Conversations => Listed::Newest,
+        ListView::Archive => Listed::Archived,
+        ListView::Search => Listed::Matching(search.trim()),
     }
 }

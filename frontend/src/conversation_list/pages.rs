@@ -8,7 +8,7 @@ type Conversations = Page<ConversationSummary>;
 
 /// A view of the conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum ListView {
     /// All conversations except archived ones. Pinned ones come first.
     #[default]
     Conversations,
@@ -32,23 +32,23 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn page(&self, view: View) -> Option<&Conversations> {
+    pub(super) fn page(&self, view: ListView) -> Option<&Conversations> {
         match view {
-            View::Conversations => self.newest.as_ref(),
-            View::Archive => self.archive.as_ref(),
-            View::Search => self.found.as_ref(),
+            ListView::Conversations => self.newest.as_ref(),
+            ListView::Archive => self.archive.as_ref(),
+            ListView::Search => self.found.as_ref(),
         }
     }
 
     /// Returns the conversations of a view, in order. The list also contains the open conversation however old it is,
     /// so that it can be highlighted there, unless it is archived.
-    pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
+    pub(super) fn shown(&self, view: ListView) -> Vec<&ConversationSummary> {
         let page = self.page(view);
         let items = page.into_iter().flat_map(|page| &page.items);
         match view {
-            View::Search => items.collect(),
-            View::Archive => items.filter(|item| item.archived).collect(),
-            View::Conversations => {
+            ListView::Search => items.collect(),
+            ListView::Archive => items.filter(|item| item.archived).collect(),
+            ListView::Conversations => {
                 let is_missing = |open: &&ConversationSummary| {
                     page.is_some_and(|page| page.items.iter().all(|item| item.uuid != open.uuid))
                 };
@@ -140,11 +140,11 @@ impl Pages {
     }
 
     /// Adds the page after `cursor`, unless the list that it belongs to was replaced.
-    pub(super) fn append(&mut self, view: View, cursor: &str, page: Conversations) {
+    pub(super) fn append(&mut self, view: ListView, cursor: &str, page: Conversations) {
         let held = match view {
-            View::Conversations => &mut self.newest,
-            View::Archive => &mut self.archive,
-            View::Search => &mut self.found,
+            ListView::Conversations => &mut self.newest,
+            ListView::Archive => &mut self.archive,
+            ListView::Search => &mut self.found,
         };
         if let Some(held) = held.as_mut().filter(|held| held.next_cursor.as_deref() == Some(cursor)) {
             add(&mut held.items, page.items);
@@ -188,7 +188,7 @@ mod tests {
     use tallybook_protocol::{ConversationSummary, Page};
     use uuid::Uuid;
 
-    use super::{Pages, View, joined};
+    use super::{ListView, Pages, joined};
 
     fn summary(uuid: u128, seconds: i64) -> ConversationSummary {
         let at = DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
@@ -214,7 +214,7 @@ mod tests {
         Page { items, next_cursor: next_cursor.map(str::to_owned) }
     }
 
-    fn shown(pages: &Pages, view: View) -> Vec<u128> {
+    fn shown(pages: &Pages, view: ListView) -> Vec<u128> {
         pages.shown(view).iter().map(|item| item.uuid.as_u128()).collect()
     }
 
@@ -237,18 +237,24 @@ mod tests {
     fn pinned_conversations_come_first_and_archived_ones_are_only_in_the_archive() {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50), (2, 40)], Some("after 2")), vec![pinned(9, 5)]);
-        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2]);
-        pages.append(View::Conversations, "after 2", page(&[(3, 30), (9, 5)], None));
-        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "no conversation is listed twice");
+        assert_eq!(shown(&pages, ListView::Conversations), [9, 1, 2]);
+        pages.append(ListView::Conversations, "after 2", page(&[(3, 30), (9, 5)], None));
+        assert_eq!(shown(&pages, ListView::Conversations), [9, 1, 2, 3], "no conversation is listed twice");
 
         pages.put(&pinned(2, 40));
-        assert_eq!(shown(&pages, View::Conversations), [2, 9, 1, 3]);
+        assert_eq!(shown(&pages, ListView::Conversations), [2, 9, 1, 3]);
         let put_away = ConversationSummary { archived: true, ..summary(1, 50) };
         pages.archive = Some(page(&[], None));
         pages.put(&put_away);
-        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![2, 9, 3], vec![1]));
+        assert_eq!(
+            (shown(&pages, ListView::Conversations), shown(&pages, ListView::Archive)),
+            (vec![2, 9, 3], vec![1])
+        );
         pages.put(&summary(1, 50));
-        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![2, 9, 1, 3], vec![]));
+        assert_eq!(
+            (shown(&pages, ListView::Conversations), shown(&pages, ListView::Archive)),
+            (vec![2, 9, 1, 3], vec![])
+        );
     }
 
     #[test]
@@ -256,7 +262,7 @@ mod tests {
         let mut pages = Pages::default();
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(8, 6), pinned(9, 5)]);
         pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(9, 5)]);
-        assert_eq!(shown(&pages, View::Conversations), [9, 1]);
+        assert_eq!(shown(&pages, ListView::Conversations), [9, 1]);
     }
 
     #[test]
@@ -264,19 +270,19 @@ mod tests {
         let mut pages = Pages { archive: Some(page(&[(7, 70)], None)), ..Pages::default() };
         pages.renew(page(&[(1, 50)], None), Vec::new());
         pages.put(&summary(7, 70));
-        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![7, 1], vec![]));
+        assert_eq!((shown(&pages, ListView::Conversations), shown(&pages, ListView::Archive)), (vec![7, 1], vec![]));
     }
 
     #[test]
     fn the_list_contains_the_open_conversation_however_old_it_is() {
         let mut pages = Pages { newest: Some(page(&[(1, 50), (2, 40)], Some("after 2"))), ..Pages::default() };
         pages.open = Some(summary(7, 1));
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 7]);
-        pages.append(View::Conversations, "after 2", page(&[(3, 30), (7, 1)], None));
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is listed once");
+        assert_eq!(shown(&pages, ListView::Conversations), [1, 2, 7]);
+        pages.append(ListView::Conversations, "after 2", page(&[(3, 30), (7, 1)], None));
+        assert_eq!(shown(&pages, ListView::Conversations), [1, 2, 3, 7], "it is listed once");
         pages.open = Some(ConversationSummary { archived: true, ..summary(8, 45) });
-        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is in the archive");
-        assert_eq!(shown(&Pages { open: pages.open, ..Pages::default() }, View::Conversations), [] as [u128; 0]);
+        assert_eq!(shown(&pages, ListView::Conversations), [1, 2, 3, 7], "it is in the archive");
+        assert_eq!(shown(&Pages { open: pages.open, ..Pages::default() }, ListView::Conversations), [] as [u128; 0]);
     }
 
     #[test]
@@ -301,7 +307,7 @@ mod tests {
         let mut pages = Pages { newest: held(1), archive: held(2), found: held(3), ..Pages::default() };
         pages.open = Some(summary(4, 1));
         pages.clear();
-        for view in [View::Conversations, View::Archive, View::Search] {
+        for view in [ListView::Conversations, ListView::Archive, ListView::Search] {
             assert_eq!(pages.page(view), Some(&page(&[], None)), "{view:?}");
             assert_eq!(shown(&pages, view), [] as [u128; 0]);
         }

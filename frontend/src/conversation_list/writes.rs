@@ -33,7 +33,7 @@ pub(super) struct Writes {
 
 /// The completed changes and doubted conversations at the time of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Open {
+pub(super) struct OpenWrites {
     done: usize,
     /// Conversations with an event that may be outdated.
     pub(super) doubted: Vec<Uuid>,
@@ -92,12 +92,12 @@ impl Writes {
     }
 
     /// Returns what the response to a request sent now will settle, for [`Self::settle`].
-    pub(super) fn open(&self) -> Open {
-        Open { done: self.done.len(), doubted: self.doubted.clone() }
+    pub(super) fn open(&self) -> OpenWrites {
+        OpenWrites { done: self.done.len(), doubted: self.doubted.clone() }
     }
 
     /// Forgets what a list response has settled.
-    pub(super) fn settle(&mut self, open: &Open) {
+    pub(super) fn settle(&mut self, open: &OpenWrites) {
         self.done.drain(..open.done.min(self.done.len()));
         self.doubted.retain(|uuid| !open.doubted.contains(uuid));
     }

@@ -39,7 +39,7 @@ pub(super) enum Outcome {
 
 /// An open connection to the feed.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct TabConnection {
     /// The folder of the server's page, if the server sent it.
     pub(super) folder: Option<String>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Tab {
     id: String,
     leads: bool,
     /// The leader's connection to the feed; `None` while it has none, and in all other tabs.
-    connected: Option<Connection>,
+    connected: Option<TabConnection>,
     silent_ticks: u32,
 }
 
@@ -72,7 +72,7 @@ impl Tab {
     }
 
     /// Stores the leader's connection to the feed; `None` if it has none.
-    pub(super) fn set_connected(&mut self, connected: Option<Connection>) {
+    pub(super) fn set_connected(&mut self, connected: Option<TabConnection>) {
         self.connected = connected;
     }
 
@@ -80,7 +80,7 @@ impl Tab {
     pub(super) fn hear(&mut self, message: Message) -> Outcome {
         match message {
             Message::Hello(id) => match &self.connected {
-                Some(Connection { folder }) if self.leads => {
+                Some(TabConnection { folder }) if self.leads => {
                     Outcome::Reply(Message::Connected { to: Some(id), folder: folder.clone() })
                 }
                 _ => Outcome::Nothing,
@@ -114,7 +114,7 @@ impl Tab {
 
 #[cfg(test)]
 mod tests {
-    use super::{Connection, Message, Outcome, Tab};
+    use super::{Message, Outcome, Tab, TabConnection};
 
     fn connected(to: Option<&str>) -> Message {
         Message::Connected { to: to.map(str::to_owned), folder: Some("/pkg/1".to_owned()) }
@@ -127,7 +127,7 @@ mod tests {
         leader.lead();
         let hello = other.listen();
         assert_eq!(leader.hear(hello.clone()), Outcome::Nothing, "the leader is not connected yet");
-        leader.set_connected(Some(Connection { folder: Some("/pkg/1".to_owned()) }));
+        leader.set_connected(Some(TabConnection { folder: Some("/pkg/1".to_owned()) }));
         let Outcome::Reply(reply) = leader.hear(hello) else { panic!("no reply") };
         assert_eq!(other.hear(reply.clone()), Outcome::Connected(Some("/pkg/1".to_owned())));
         assert_eq!(Tab::new("c".to_owned()).hear(reply), Outcome::Nothing, "the reply is for one tab only");

@@ -5,7 +5,7 @@ use tallybook_protocol::SettingsOrigin;
 use crate::{
     api::ApiError,
     language::Language,
-    setup::{Fault, Field, Kind, Reason, Work},
+    setup::{EntryKind, Fault, Field, Reason, Work},
 };
 
 texts! {
@@ -59,42 +59,42 @@ texts! {
 
 impl Language {
     /// Returns the title of the dialog for a new entry, which is also the label of the button that opens it.
-    pub(crate) const fn add_entry(self, kind: Kind) -> &'static str {
+    pub(crate) const fn add_entry(self, kind: EntryKind) -> &'static str {
         match kind {
-            Kind::Model => self.connect_model(),
-            Kind::ToolServer => self.add_tool_server(),
+            EntryKind::Model => self.connect_model(),
+            EntryKind::ToolServer => self.add_tool_server(),
         }
     }
 
     /// Returns the label of the button that stores a new entry.
-    pub(crate) const fn add_short(self, kind: Kind) -> &'static str {
+    pub(crate) const fn add_short(self, kind: EntryKind) -> &'static str {
         match kind {
-            Kind::Model => self.model_connect(),
-            Kind::ToolServer => self.server_add(),
+            EntryKind::Model => self.model_connect(),
+            EntryKind::ToolServer => self.server_add(),
         }
     }
 
     /// Returns the title of a list in the settings, and a sentence about it.
-    pub(crate) const fn entries(self, kind: Kind) -> (&'static str, &'static str) {
+    pub(crate) const fn entries(self, kind: EntryKind) -> (&'static str, &'static str) {
         match kind {
-            Kind::Model => (self.connected_models(), self.connected_models_about()),
-            Kind::ToolServer => (self.tool_servers(), self.tool_servers_about()),
+            EntryKind::Model => (self.connected_models(), self.connected_models_about()),
+            EntryKind::ToolServer => (self.tool_servers(), self.tool_servers_about()),
         }
     }
 
     /// Says that a list is empty.
-    pub(crate) const fn entries_none(self, kind: Kind) -> &'static str {
+    pub(crate) const fn entries_none(self, kind: EntryKind) -> &'static str {
         match kind {
-            Kind::Model => self.connected_models_none(),
-            Kind::ToolServer => self.tool_servers_none(),
+            EntryKind::Model => self.connected_models_none(),
+            EntryKind::ToolServer => self.tool_servers_none(),
         }
     }
 
     /// Says how entries of the settings file are changed.
-    pub(crate) const fn entries_in_file(self, kind: Kind) -> &'static str {
+    pub(crate) const fn entries_in_file(self, kind: EntryKind) -> &'static str {
         match kind {
-            Kind::Model => self.models_in_file(),
-            Kind::ToolServer => self.tool_servers_in_file(),
+            EntryKind::Model => self.models_in_file(),
+            EntryKind::ToolServer => self.tool_servers_in_file(),
         }
     }
 
@@ -107,7 +107,12 @@ impl Language {
     }
 
     /// Returns the reason why an action failed: a sentence, and details that the server sent in English.
-    pub(crate) fn setup_problem(self, kind: Kind, field: Option<Field>, reason: &Reason) -> (String, Option<String>) {
+    pub(crate) fn setup_problem(
+        self,
+        kind: EntryKind,
+        field: Option<Field>,
+        reason: &Reason,
+    ) -> (String, Option<String>) {
         let error = match reason {
             Reason::Field(fault) => return (self.field_fault(kind, field, *fault).to_owned(), None),
             Reason::Changed => return (self.setup_changed().to_owned(), None),
@@ -136,20 +141,20 @@ impl Language {
         (words.to_owned(), has_details.then(|| detail.clone()))
     }
 
-    const fn field_fault(self, kind: Kind, field: Option<Field>, fault: Fault) -> &'static str {
+    const fn field_fault(self, kind: EntryKind, field: Option<Field>, fault: Fault) -> &'static str {
         let (english, japanese) = match (fault, field, kind) {
-            (Fault::Missing, Some(Field::Address), Kind::Model) => (
+            (Fault::Missing, Some(Field::Address), EntryKind::Model) => (
                 "Enter the server's address, such as http://127.0.0.1:8000/v1.",
                 "サーバーのアドレスを入力してください（例: http://127.0.0.1:8000/v1）。",
             ),
-            (Fault::Missing, Some(Field::Address), Kind::ToolServer) => (
+            (Fault::Missing, Some(Field::Address), EntryKind::ToolServer) => (
                 "Enter the server's address, such as https://tools.example.com/mcp.",
                 "サーバーのアドレスを入力してください（例: https://tools.example.com/mcp）。",
             ),
-            (Fault::Missing, Some(Field::Secret), Kind::Model) => {
+            (Fault::Missing, Some(Field::Secret), EntryKind::Model) => {
                 ("Paste your API key.", "APIキーを入力してください。")
             }
-            (Fault::Missing, Some(Field::Secret), Kind::ToolServer) => {
+            (Fault::Missing, Some(Field::Secret), EntryKind::ToolServer) => {
                 ("Paste the token.", "トークンまたは値を入力してください。")
             }
             (Fault::Missing, Some(Field::Header), _) => {
@@ -163,17 +168,17 @@ impl Language {
                 "Choose a model, or enter the provider's name of the model.",
                 "モデルを選ぶか、提供元でのモデル名を入力してください。",
             ),
-            (Fault::Missing, _, Kind::Model) => {
+            (Fault::Missing, _, EntryKind::Model) => {
                 ("Enter a name for this model.", "このモデルの表示名を入力してください。")
             }
-            (Fault::Missing, _, Kind::ToolServer) => {
+            (Fault::Missing, _, EntryKind::ToolServer) => {
                 ("Enter a name for this tool server.", "このツールサーバーの名前を入力してください。")
             }
-            (Fault::NotAnAddress, _, Kind::Model) => (
+            (Fault::NotAnAddress, _, EntryKind::Model) => (
                 "Enter a full address, such as http://127.0.0.1:8000/v1.",
                 "http://またはhttps://で始まるアドレスを入力してください（例: http://127.0.0.1:8000/v1）。",
             ),
-            (Fault::NotAnAddress, _, Kind::ToolServer) => (
+            (Fault::NotAnAddress, _, EntryKind::ToolServer) => (
                 "Enter a full address, such as https://tools.example.com/mcp.",
                 "http://またはhttps://で始まるアドレスを入力してください（例: https://tools.example.com/mcp）。",
             ),
@@ -181,21 +186,21 @@ impl Language {
                 "Use an address that begins with https://, or choose “Yes” here.",
                 "https://で始まるアドレスを使うか、ここで「はい」を選んでください。",
             ),
-            (Fault::NotAWholeNumber, _, Kind::Model) => {
+            (Fault::NotAWholeNumber, _, EntryKind::Model) => {
                 ("Enter a whole number, such as 128000.", "整数を入力してください（例: 128000）。")
             }
-            (Fault::NotAWholeNumber, _, Kind::ToolServer) => {
+            (Fault::NotAWholeNumber, _, EntryKind::ToolServer) => {
                 ("Enter a whole number, such as 30.", "整数を入力してください（例: 30）。")
             }
             (Fault::NotANumber, _, _) => ("Enter a number, such as 0.5.", "数値を入力してください（例: 0.5）。"),
             (Fault::OnePrice, _, _) => {
                 ("Enter both prices, or neither.", "価格は両方入力するか、両方空欄にしてください。")
             }
-            (Fault::SecretAgain, _, Kind::Model) => (
+            (Fault::SecretAgain, _, EntryKind::Model) => (
                 "Enter the key again for this. The stored key is not shown, and is used only by the saved model.",
                 "この操作にはキーの再入力が必要です。保存済みのキーは、保存済みのモデルにだけ使われます。",
             ),
-            (Fault::SecretAgain, _, Kind::ToolServer) => (
+            (Fault::SecretAgain, _, EntryKind::ToolServer) => (
                 "Choose how to authenticate, and enter the token again. The stored one is used only with the saved settings.",
                 "認証方法を選び、トークンをもう一度入力してください。保存済みのトークンは、保存済みの設定でだけ使われます。",
             ),
@@ -207,12 +212,12 @@ impl Language {
     }
 
     /// Returns the words for a request that is under way.
-    pub(crate) const fn setup_work(self, work: Work, kind: Kind, is_new: bool) -> &'static str {
+    pub(crate) const fn setup_work(self, work: Work, kind: EntryKind, is_new: bool) -> &'static str {
         match (work, kind) {
             (Work::Finding, _) => self.model_finding(),
             (Work::Testing, _) => self.setup_testing(),
-            (Work::Saving, Kind::Model) if is_new => self.model_connecting(),
-            (Work::Saving, Kind::ToolServer) if is_new => self.server_adding(),
+            (Work::Saving, EntryKind::Model) if is_new => self.model_connecting(),
+            (Work::Saving, EntryKind::ToolServer) if is_new => self.server_adding(),
             (Work::Saving, _) => self.setup_saving(),
             (Work::Loading, _) => self.setup_loading(),
         }
@@ -227,14 +232,16 @@ impl Language {
     }
 
     /// Announces a new entry.
-    pub(crate) fn entry_added(self, kind: Kind, name: &str) -> String {
+    pub(crate) fn entry_added(self, kind: EntryKind, name: &str) -> String {
         match (self, kind) {
-            (Self::English, Kind::Model) => format!("{name} is connected. You can choose it now."),
-            (Self::English, Kind::ToolServer) => {
+            (Self::English, EntryKind::Model) => format!("{name} is connected. You can choose it now."),
+            (Self::English, EntryKind::ToolServer) => {
                 format!("{name} is added. You can use its tools as soon as it is connected.")
             }
-            (Self::Japanese, Kind::Model) => format!("{name}を接続しました。すぐに選べます。"),
-            (Self::Japanese, Kind::ToolServer) => format!("{name}を追加しました。接続されると、ツールを使えます。"),
+            (Self::Japanese, EntryKind::Model) => format!("{name}を接続しました。すぐに選べます。"),
+            (Self::Japanese, EntryKind::ToolServer) => {
+                format!("{name}を追加しました。接続されると、ツールを使えます。")
+            }
         }
     }
 
@@ -255,18 +262,18 @@ impl Language {
     }
 
     /// Asks whether to remove an entry.
-    pub(crate) fn confirm_removal(self, kind: Kind, name: &str) -> String {
+    pub(crate) fn confirm_removal(self, kind: EntryKind, name: &str) -> String {
         match (self, kind) {
-            (Self::English, Kind::Model) => format!(
+            (Self::English, EntryKind::Model) => format!(
                 "Remove {name}? Its key is deleted. Conversations with it remain, and need another model to continue."
             ),
-            (Self::English, Kind::ToolServer) => format!(
+            (Self::English, EntryKind::ToolServer) => format!(
                 "Remove {name}? Its token is deleted, and models can no longer use its tools. Earlier calls remain in the conversations."
             ),
-            (Self::Japanese, Kind::Model) => format!(
+            (Self::Japanese, EntryKind::Model) => format!(
                 "{name}を削除しますか？ キーも削除されます。このモデルとの会話は残りますが、続けるには別のモデルが必要です。"
             ),
-            (Self::Japanese, Kind::ToolServer) => format!(
+            (Self::Japanese, EntryKind::ToolServer) => format!(
                 "{name}を削除しますか？ トークンも削除され、モデルはこのサーバーのツールを使えなくなります。これまでの呼び出しは会話に残ります。"
             ),
         }

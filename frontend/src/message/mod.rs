@@ -40,7 +40,7 @@ pub(crate) use html::write_html;
 pub(crate) use menu::{MENU_ID, button_id, menu_items};
 pub(crate) use parts::{Slot, Stretches};
 #[cfg(feature = "ssr")]
-pub(crate) use printed::{Room, write_printed};
+pub(crate) use printed::{PageLimit, write_printed};
 pub(crate) use question::is_long;
 pub(crate) use render::render;
 pub(crate) use view::{Copied, Live, OWN_FILES, Recovery, View};

@@ -13,7 +13,7 @@ use super::{
     view::View,
 };
 use crate::{
-    components::message::call_text::Part,
+    components::message::call_text::CallTextPart,
     format,
     invisible::{Found, Piece, blank_lines_of, codes, pieces},
     json,
@@ -31,18 +31,18 @@ const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The room for HTML that is left on a page.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct PageLimit {
     left: usize,
     is_exceeded: bool,
 }
 
-impl Default for Room {
+impl Default for PageLimit {
     fn default() -> Self {
         Self { left: MAX_PAGE_BYTES, is_exceeded: false }
     }
 }
 
-impl Room {
+impl PageLimit {
     /// Returns `true` if something was left out.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.is_exceeded
@@ -61,7 +61,7 @@ impl Room {
 }
 
 /// Writes a message of a page without scripts, up to the remaining room.
-pub(crate) fn write_printed(view: View<'_>, room: &mut Room, html: &mut String) {
+pub(crate) fn write_printed(view: View<'_>, room: &mut PageLimit, html: &mut String) {
     if room.left == 0 {
         room.is_exceeded = true;
         return;
@@ -113,9 +113,9 @@ fn render_reasoning(view: View<'_>, thought: &Thought) -> Vec<Node> {
 
 fn render_call(view: View<'_>, call: &Call) -> Vec<Node> {
     let mut details = element("div").with("class", "tool-details");
-    for part in Part::ALL {
+    for part in CallTextPart::ALL {
         if let Some(content) = part.of(call) {
-            let class = (part == Part::Error).then_some("tool-error-heading");
+            let class = (part == CallTextPart::Error).then_some("tool-error-heading");
             let heading = element("h3").with_some("class", class).with_text(part.heading(Some(call), view.text));
             details = details.with_child(element("div").with("class", "tool-part").with_child(heading));
             details.children.extend(render_part(view, part, content));
@@ -124,12 +124,12 @@ fn render_call(view: View<'_>, call: &Call) -> Vec<Node> {
     vec![calls::call_line(view, call, 0).into(), details.into()]
 }
 
-fn render_part(view: View<'_>, part: Part, content: &CallText) -> Vec<Node> {
+fn render_part(view: View<'_>, part: CallTextPart, content: &CallText) -> Vec<Node> {
     let text = view.text;
     let words = match part {
-        Part::Proposed | Part::Input => json::readable(&content.text),
-        Part::Output => json::readable_output(&content.text),
-        Part::Error => content.text.to_string(),
+        CallTextPart::Proposed | CallTextPart::Input => json::readable(&content.text),
+        CallTextPart::Output => json::readable_output(&content.text),
+        CallTextPart::Error => content.text.to_string(),
     };
     let (beginning, is_cut) = format::beginning(&words, MAX_CHARS);
     let warning = Found::of(&words).warning(text).map(|warning| {
@@ -161,11 +161,11 @@ fn visible(content: &str, language: Language) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_PAGE_BYTES, Room};
+    use super::{MAX_PAGE_BYTES, PageLimit};
 
     #[test]
     fn a_page_takes_parts_until_it_is_full() {
-        let (mut room, mut html) = (Room::default(), String::new());
+        let (mut room, mut html) = (PageLimit::default(), String::new());
         let part = "x".repeat(MAX_PAGE_BYTES - 1);
         room.write(&mut html, |html| html.push_str(&part));
         room.write(&mut html, |html| html.push_str("xx"));

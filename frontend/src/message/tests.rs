@@ -273,7 +273,7 @@ fn a_page_without_scripts_has_details_and_no_buttons() {
     let mut printed = String::new();
     let view =
         View { id: MessageId(2), entry: &entries[1], text: Language::English, files: super::OWN_FILES, live: None };
-    super::write_printed(view, &mut super::Room::default(), &mut printed);
+    super::write_printed(view, &mut super::PageLimit::default(), &mut printed);
     assert!(printed.contains("<summary") && printed.contains("It is 3.") && printed.contains("\"a\""), "{printed}");
 }
 

@@ -44,11 +44,11 @@ use crate::{
         command_context::CommandContext,
         drawer::{Drawer, lies_over_page},
     },
-    palette::Action,
+    palette::PaletteAction,
     reactive::{effect, memo},
     session::{InitialConversation, Place, Session, SessionCallbacks},
     setup::Connecting,
-    start::{Content, Sent, Start},
+    start::{Content, SentContent, Start},
     tools::Tools,
 };
 
@@ -272,7 +272,7 @@ fn hear_commands(command_context: CommandContext, palette: Palette) {
     });
 }
 
-fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>) -> AnyView {
+fn palette_view(palette: Palette, list: ConversationList, run: Callback<PaletteAction>) -> AnyView {
     let palette_was_open = memo(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
     view! {
         <PaletteDialog palette>
@@ -309,10 +309,10 @@ fn place_at(address: Address) -> Place {
 /// Returns the place and the conversation of a session. `content` is that of the document, if it is for this session.
 fn place_of(address: Address, content: Option<Content>, later_files: LazyChunks) -> (Place, InitialConversation) {
     match (content, address) {
-        (Some(Content::Conversation(Sent::Read(conversation))), _) => {
+        (Some(Content::Conversation(SentContent::Read(conversation))), _) => {
             (Place::Open(conversation.summary.uuid), InitialConversation::Loaded(conversation))
         }
-        (Some(Content::Conversation(Sent::Unread { summary, json })), _) => {
+        (Some(Content::Conversation(SentContent::Unread { summary, json })), _) => {
             (Place::Loading(summary.uuid), InitialConversation::Parsing(later_files.read_conversation(json)))
         }
         (Some(Content::Failed(words)), Address::Conversation(uuid)) => {

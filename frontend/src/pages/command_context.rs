@@ -15,9 +15,9 @@ use crate::{
         sidebar::foot::{choose_language, choose_theme},
     },
     conversation_list::ConversationList,
-    palette::{Action, Open, PaletteCommand, Shown, Situation},
+    palette::{OpenConversation, PaletteAction, PaletteCommand, ShownView, Situation},
     session::{Phase, Session},
-    setup::{Connecting, Kind},
+    setup::{Connecting, EntryKind},
     transcript::Transcript,
 };
 
@@ -43,13 +43,17 @@ impl CommandContext {
             let open = uuid.filter(|uuid| !self.list.is_leaving(*uuid)).and_then(|uuid| self.list.find(uuid));
             let preferences = browser::preferences();
             Situation {
-                open: open.map(|item| Open { uuid: item.uuid, pinned: item.pinned, archived: item.archived }),
+                open: open.map(|item| OpenConversation {
+                    uuid: item.uuid,
+                    pinned: item.pinned,
+                    archived: item.archived,
+                }),
                 is_busy: self.session().is_some_and(|session| session.phase.get_untracked() != Phase::Idle),
                 has_answer: self.last_answer().is_some(),
                 has_conversations: !self.list.items().is_empty(),
                 shown: match self.navigation.get_untracked() {
-                    Address::Settings => Shown::Settings,
-                    Address::NewChat | Address::Conversation(_) | Address::Malformed => Shown::Chat,
+                    Address::Settings => ShownView::Settings,
+                    Address::NewChat | Address::Conversation(_) | Address::Malformed => ShownView::Chat,
                 },
                 theme: preferences.theme,
                 language: preferences.language,
@@ -64,10 +68,10 @@ impl CommandContext {
     }
 
     /// Opens the chosen conversation, or carries out the chosen command.
-    pub(super) fn run(self, action: Action) {
+    pub(super) fn run(self, action: PaletteAction) {
         match action {
-            Action::Conversation(uuid) => self.open(Address::Conversation(uuid)),
-            Action::PaletteCommand(command) => self.carry_out(command),
+            PaletteAction::Conversation(uuid) => self.open(Address::Conversation(uuid)),
+            PaletteAction::PaletteCommand(command) => self.carry_out(command),
         }
     }
 
@@ -109,8 +113,8 @@ impl CommandContext {
             PaletteCommand::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
             PaletteCommand::Tools => browser::press(tools_button::BUTTON_ID),
             PaletteCommand::Settings => self.navigation.go(Address::Settings),
-            PaletteCommand::ConnectModel => self.connecting.open(Kind::Model),
-            PaletteCommand::AddToolServer => self.connecting.open(Kind::ToolServer),
+            PaletteCommand::ConnectModel => self.connecting.open(EntryKind::Model),
+            PaletteCommand::AddToolServer => self.connecting.open(EntryKind::ToolServer),
             PaletteCommand::Theme(theme) => choose_theme(theme),
             PaletteCommand::Language(language) => choose_language(language),
             PaletteCommand::Help => help::toggle(self.sheet),

@@ -6,7 +6,7 @@ use tallybook_protocol::PlayedEvent;
 use super::shared::printed;
 use crate::{
     language::Language,
-    message::{OWN_FILES, Room, write_printed},
+    message::{OWN_FILES, PageLimit, write_printed},
     playback::{Recording, Scene},
 };
 
@@ -32,7 +32,7 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
     let happened = recording.happened(at_ms);
     let mut scene = Scene::default();
     scene.go_to(&recording, happened);
-    let (mut html, mut room) = (String::new(), Room::default());
+    let (mut html, mut room) = (String::new(), PageLimit::default());
     if let Some(entry) = scene.answer() {
         write_printed(printed(&entry, language, OWN_FILES), &mut room, &mut html);
     }

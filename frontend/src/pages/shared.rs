@@ -10,7 +10,7 @@ use crate::{
     components::parts::nothing_here::NothingHere,
     i18n::{PRODUCT, page_title},
     language::{Language, use_language},
-    message::{Room, View, write_printed},
+    message::{PageLimit, View, write_printed},
     preferences::{Preferences, switch_name},
     style::{lazy_style, style},
     transcript::Entry,
@@ -79,7 +79,7 @@ fn SharedPage(shared: SharedConversation, reader: SharedPageReader) -> impl Into
     let text = use_language();
     let SharedConversation { path, title, messages, shared_at } = shared;
     let files = format!("{path}/files");
-    let mut room = Room::default();
+    let mut room = PageLimit::default();
     let mut html = String::new();
     for message in messages {
         write_printed(printed(&Entry::stored(message, &[]), text, &files), &mut room, &mut html);

@@ -6,7 +6,7 @@ use futures_util::future::AbortHandle;
 use leptos::prelude::*;
 use uuid::Uuid;
 
-use super::{Effect, Input, Search};
+use super::{Search, SearchEffect, SearchInput};
 use crate::{api, browser, task::spawn};
 
 /// Time without a key press after which a search starts.
@@ -32,26 +32,26 @@ impl Finder {
 
     /// Searches for `words` once the user stops typing.
     pub(crate) fn search_for(self, words: String) {
-        self.feed(Input::Typed(words));
+        self.feed(SearchInput::Typed(words));
     }
 
     /// Loads more matches, or retries.
     pub(crate) fn find_more(self) {
-        self.feed(Input::More);
+        self.feed(SearchInput::More);
     }
 
-    fn feed(self, input: Input) {
+    fn feed(self, input: SearchInput) {
         let Some(Some(effect)) = self.search.try_update(|search| search.take(input)) else { return };
         self.let_go();
         let task = match effect {
-            Effect::LetGo => return,
-            Effect::Pause(ticket) => spawn(async move {
+            SearchEffect::LetGo => return,
+            SearchEffect::Pause(ticket) => spawn(async move {
                 browser::sleep(TYPING_PAUSE).await;
-                self.feed(Input::Paused(ticket));
+                self.feed(SearchInput::Paused(ticket));
             }),
-            Effect::Ask(ticket, query, cursor) => spawn(async move {
+            SearchEffect::Ask(ticket, query, cursor) => spawn(async move {
                 let found = api::search(self.conversation, &query, cursor.as_deref()).await;
-                self.feed(Input::Found(ticket, found));
+                self.feed(SearchInput::Found(ticket, found));
             }),
         };
         self.task.set_value(Some(task));

@@ -2,7 +2,7 @@
 
 /// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum SearchStep {
     Next,
     Previous,
 }
@@ -26,11 +26,11 @@ impl Walk {
     }
 
     /// Goes to the next or previous match, and wraps around at the ends.
-    pub(crate) fn step(&mut self, step: Step, count: usize) -> Option<usize> {
+    pub(crate) fn step(&mut self, step: SearchStep, count: usize) -> Option<usize> {
         let last = count.checked_sub(1)?;
         let to = match (step, self.at) {
-            (Step::Next, at) => at.map(|at| at + 1).filter(|at| *at <= last).unwrap_or(0),
-            (Step::Previous, at) => at.and_then(|at| at.checked_sub(1)).unwrap_or(last).min(last),
+            (SearchStep::Next, at) => at.map(|at| at + 1).filter(|at| *at <= last).unwrap_or(0),
+            (SearchStep::Previous, at) => at.and_then(|at| at.checked_sub(1)).unwrap_or(last).min(last),
         };
         self.at = Some(to);
         self.at
@@ -45,7 +45,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::{
-        Step::{Next, Previous},
+        SearchStep::{Next, Previous},
         Walk,
     };
 

@@ -6,12 +6,12 @@ use tallybook_protocol::{ConfiguredModel, ConfiguredToolServer, ModelTest, Setti
 
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Model,
     ToolServer,
 }
 
-impl Kind {
+impl EntryKind {
     /// Returns the last part of the address of its API. IDs of elements contain it, too.
     pub(crate) const fn path(self) -> &'static str {
         match self {
@@ -63,8 +63,8 @@ impl Kind {
 
 /// A model or tool server in the settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    pub(crate) kind: Kind,
+pub(crate) struct SetupEntry {
+    pub(crate) kind: EntryKind,
     pub(crate) name: String,
     /// The settings as in the API, with the name and without the secret.
     pub(crate) settings: Map<String, Value>,
@@ -81,10 +81,10 @@ pub(crate) struct Entry {
     pub(crate) tools: usize,
 }
 
-impl From<ConfiguredModel> for Entry {
+impl From<ConfiguredModel> for SetupEntry {
     fn from(model: ConfiguredModel) -> Self {
         Self {
-            kind: Kind::Model,
+            kind: EntryKind::Model,
             settings: members(&model.fields),
             name: model.fields.name,
             origin: model.origin,
@@ -98,10 +98,10 @@ impl From<ConfiguredModel> for Entry {
     }
 }
 
-impl From<ConfiguredToolServer> for Entry {
+impl From<ConfiguredToolServer> for SetupEntry {
     fn from(server: ConfiguredToolServer) -> Self {
         Self {
-            kind: Kind::ToolServer,
+            kind: EntryKind::ToolServer,
             settings: members(&server.fields),
             name: server.fields.name,
             origin: server.origin,
@@ -115,7 +115,7 @@ impl From<ConfiguredToolServer> for Entry {
     }
 }
 
-impl Entry {
+impl SetupEntry {
     /// Returns a setting that is a text.
     pub(crate) fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).and_then(Value::as_str)

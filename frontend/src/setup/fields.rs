@@ -119,7 +119,7 @@ pub(crate) enum Fault {
 }
 
 /// The first field with a fault.
-pub(crate) type Flaw = (Field, Fault);
+pub(crate) type FieldFault = (Field, Fault);
 
 /// The texts of all fields.
 #[derive(Clone, Default)]
@@ -150,7 +150,7 @@ impl Texts {
     }
 
     /// Returns the text of a field that must not be empty.
-    pub(super) fn required(&self, field: Field) -> Result<String, Flaw> {
+    pub(super) fn required(&self, field: Field) -> Result<String, FieldFault> {
         self.trimmed(field).ok_or((field, Fault::Missing))
     }
 
@@ -179,7 +179,7 @@ impl Texts {
     }
 
     /// Returns the address, or the reason why it cannot be used.
-    pub(super) fn checked_address(&self) -> Result<Option<String>, Flaw> {
+    pub(super) fn checked_address(&self) -> Result<Option<String>, FieldFault> {
         let Some(url) = self.trimmed(Field::Address) else { return Ok(None) };
         let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
         let is_url = host.is_some_and(|host| !host.is_empty() && !host.contains(char::is_whitespace));
@@ -187,7 +187,7 @@ impl Texts {
     }
 
     /// Returns a whole number, which may be written as 128,000.
-    pub(super) fn whole<T: std::str::FromStr>(&self, field: Field) -> Result<Option<T>, Flaw> {
+    pub(super) fn whole<T: std::str::FromStr>(&self, field: Field) -> Result<Option<T>, FieldFault> {
         let digits: String =
             self.get(field).chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, ',' | '_')).collect();
         if digits.is_empty() {
@@ -197,7 +197,7 @@ impl Texts {
     }
 
     /// Returns a number, whose decimal separator may be a comma.
-    pub(super) fn decimal(&self, field: Field) -> Result<Option<f64>, Flaw> {
+    pub(super) fn decimal(&self, field: Field) -> Result<Option<f64>, FieldFault> {
         let text = self.get(field).trim().replace(',', ".");
         if text.is_empty() {
             return Ok(None);

@@ -4,34 +4,34 @@ use serde_json::{Map, Value};
 use tallybook_protocol::{DiscoverModels, DiscoveredModel};
 
 use super::{
-    entry::{Entry, Kind, fields},
-    fields::{Field, Flaw, Texts},
-    model::{self, Connection, Provider},
+    entry::{EntryKind, SetupEntry, fields},
+    fields::{Field, FieldFault, Texts},
+    model::{self, ModelConnection, Provider},
     tool_server,
 };
 
 /// The form of an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
-    kind: Kind,
+    kind: EntryKind,
     texts: Texts,
     /// The provider of a model.
-    connection: Connection,
+    connection: ModelConnection,
     /// `true` if the stored entry has a secret.
     has_stored_secret: bool,
 }
 
 impl Form {
     /// Creates the form of a new entry.
-    pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, texts: Texts::default(), connection: Connection::default(), has_stored_secret: false }
+    pub(super) fn new(kind: EntryKind) -> Self {
+        Self { kind, texts: Texts::default(), connection: ModelConnection::default(), has_stored_secret: false }
     }
 
     /// Creates the form of a stored entry.
-    pub(super) fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &SetupEntry) -> Self {
         let mut form = Self::new(entry.kind);
-        if entry.kind == Kind::Model {
-            form.connection = Connection::of(&fields(entry.settings.clone()));
+        if entry.kind == EntryKind::Model {
+            form.connection = ModelConnection::of(&fields(entry.settings.clone()));
         }
         // The name of a stored entry cannot change.
         form.texts.write(Field::Name, entry.name.clone());
@@ -40,16 +40,16 @@ impl Form {
     }
 
     /// Sets all fields to the settings of the entry, without those that the user changed.
-    pub(super) fn rebase(&mut self, entry: &Entry) {
+    pub(super) fn rebase(&mut self, entry: &SetupEntry) {
         self.has_stored_secret = entry.has_secret;
         let settings = entry.settings.clone();
         let texts = match self.kind {
-            Kind::Model => {
+            EntryKind::Model => {
                 let settings = fields(settings);
                 self.connection.rebase(&settings);
                 model::texts(&settings)
             }
-            Kind::ToolServer => tool_server::texts(&fields(settings), entry.has_secret),
+            EntryKind::ToolServer => tool_server::texts(&fields(settings), entry.has_secret),
         };
         for (field, text) in texts {
             self.texts.prefill(field, text);
@@ -81,12 +81,12 @@ impl Form {
     pub(super) fn has(&self, field: Field) -> bool {
         let authentication = self.text(Field::Authentication);
         match (self.kind, field) {
-            (Kind::Model, Field::Address) => self.has_address(),
-            (Kind::Model, Field::Secret) => self.connection.takes_key(),
-            (Kind::ToolServer, Field::Secret | Field::MoreHeaders) => {
+            (EntryKind::Model, Field::Address) => self.has_address(),
+            (EntryKind::Model, Field::Secret) => self.connection.takes_key(),
+            (EntryKind::ToolServer, Field::Secret | Field::MoreHeaders) => {
                 [tool_server::TOKEN, tool_server::HEADER].contains(&authentication)
             }
-            (Kind::ToolServer, Field::Header) => authentication == tool_server::HEADER,
+            (EntryKind::ToolServer, Field::Header) => authentication == tool_server::HEADER,
             _ => true,
         }
     }
@@ -106,7 +106,7 @@ impl Form {
     }
 
     /// Returns the request for the models of the provider, or the field with a fault.
-    pub(super) fn discovery(&self) -> Result<DiscoverModels, Flaw> {
+    pub(super) fn discovery(&self) -> Result<DiscoverModels, FieldFault> {
         self.connection.check(&self.texts, self.keeps_secret())?;
         Ok(self.connection.discovery(&self.texts))
     }
@@ -120,41 +120,41 @@ impl Form {
     pub(super) fn keeps_secret(&self) -> bool {
         self.has_stored_secret
             && match self.kind {
-                Kind::Model => self.texts.trimmed(Field::Secret).is_none(),
-                Kind::ToolServer => self.text(Field::Authentication) == tool_server::KEEP,
+                EntryKind::Model => self.texts.trimmed(Field::Secret).is_none(),
+                EntryKind::ToolServer => self.text(Field::Authentication) == tool_server::KEEP,
             }
     }
 
     /// Returns the field in which the user enters the stored secret again.
     pub(super) fn secret_field(&self) -> Field {
         match self.kind {
-            Kind::Model => Field::Secret,
-            Kind::ToolServer => Field::Authentication,
+            EntryKind::Model => Field::Secret,
+            EntryKind::ToolServer => Field::Authentication,
         }
     }
 
     /// Returns the value of the secret setting, or the field with a fault. `None` leaves the secret as it is, and null
     /// removes it.
-    pub(super) fn secret(&self) -> Result<Option<Value>, Flaw> {
+    pub(super) fn secret(&self) -> Result<Option<Value>, FieldFault> {
         match self.kind {
-            Kind::Model => Ok(self.connection.key(&self.texts).map(Value::String)),
-            Kind::ToolServer => tool_server::headers(&self.texts, self.has_stored_secret),
+            EntryKind::Model => Ok(self.connection.key(&self.texts).map(Value::String)),
+            EntryKind::ToolServer => tool_server::headers(&self.texts, self.has_stored_secret),
         }
     }
 
     /// Returns the settings, or the first field with a fault. Settings without a field are those of `base`.
-    pub(super) fn settings(&self, base: Map<String, Value>) -> Result<Map<String, Value>, Flaw> {
+    pub(super) fn settings(&self, base: Map<String, Value>) -> Result<Map<String, Value>, FieldFault> {
         match self.kind {
-            Kind::Model => self.connection.settings(&self.texts, fields(base), self.keeps_secret()),
-            Kind::ToolServer => tool_server::settings(&self.texts, fields(base)),
+            EntryKind::Model => self.connection.settings(&self.texts, fields(base), self.keeps_secret()),
+            EntryKind::ToolServer => tool_server::settings(&self.texts, fields(base)),
         }
     }
 
     /// Returns the field that the server's sentence about a setting concerns.
     pub(super) fn field_in(&self, sentence: &str) -> Option<Field> {
         match self.kind {
-            Kind::Model => model::field_in(sentence),
-            Kind::ToolServer => tool_server::field_in(sentence),
+            EntryKind::Model => model::field_in(sentence),
+            EntryKind::ToolServer => tool_server::field_in(sentence),
         }
     }
 }

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use tallybook_protocol::{DiscoverModels, DiscoveredModel, ModelFields};
 
 use super::{
-    entry::{Kind, members},
-    fields::{Fault, Field, Flaw, Texts},
+    entry::{EntryKind, members},
+    fields::{Fault, Field, FieldFault, Texts},
 };
 
 /// Address of Google's API that is compatible with OpenAI's.
@@ -132,13 +132,13 @@ pub(super) fn field_in(sentence: &str) -> Option<Field> {
 
 /// The provider of a model, and whether the dialog has a field for its address.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Connection {
+pub(super) struct ModelConnection {
     pub(super) provider: Option<Provider>,
     /// `true` if the settings have an address that the chosen provider does not need.
     has_unusual_address: bool,
 }
 
-impl Connection {
+impl ModelConnection {
     /// Creates the connection of these settings.
     pub(super) fn of(settings: &ModelFields) -> Self {
         let mut connection = Self { provider: Provider::of(settings), has_unusual_address: false };
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     /// Checks the fields that a request to the provider needs.
-    pub(super) fn check(self, texts: &Texts, keeps_key: bool) -> Result<(), Flaw> {
+    pub(super) fn check(self, texts: &Texts, keeps_key: bool) -> Result<(), FieldFault> {
         let Some(provider) = self.provider else { return Ok(()) };
         if self.has_address() && texts.checked_address()?.is_none() && provider == Provider::Compatible {
             return Err((Field::Address, Fault::Missing));
@@ -217,7 +217,7 @@ impl Connection {
         texts: &Texts,
         base: ModelFields,
         keeps_key: bool,
-    ) -> Result<Map<String, Value>, Flaw> {
+    ) -> Result<Map<String, Value>, FieldFault> {
         self.check(texts, keeps_key)?;
         let model = texts.required(Field::Model)?;
         let name = texts.required(Field::Name)?;
@@ -256,7 +256,7 @@ impl Connection {
 pub(super) fn pick(model: &DiscoveredModel, texts: &mut Texts) {
     texts.write(Field::Model, model.model.clone());
     let name = model.title.as_deref().unwrap_or_else(|| short_name(&model.model));
-    texts.prefill(Field::Name, Some(name.trim().chars().take(Kind::Model.max_name_chars()).collect()));
+    texts.prefill(Field::Name, Some(name.trim().chars().take(EntryKind::Model.max_name_chars()).collect()));
     texts.prefill(Field::ContextTokens, model.context_tokens.map(|tokens| tokens.to_string()));
     texts.prefill(Field::Vision, model.vision.map(yes_or_no));
     if !texts.is_typed(Field::InputPrice) && !texts.is_typed(Field::OutputPrice) {

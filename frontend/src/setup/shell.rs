@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::AbortHandle;
 use leptos::{html, prelude::*, task::spawn_local};
 
-use super::{Connecting, Effect, Entry, Field, Input, Kind, Setup};
+use super::{Connecting, EntryKind, Field, Setup, SetupEffect, SetupEntry, SetupInput};
 use crate::{
     api::entries as api, browser, components::parts::typing::focus_composer, language::Language, models::Models,
     mount_schedule::in_next_frame, task::spawn, tools::Tools,
@@ -28,7 +28,7 @@ pub(crate) struct Dialog {
     pub(crate) setup: RwSignal<Setup>,
     pub(crate) element: NodeRef<html::Dialog>,
     /// The kind of the entry.
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
     connecting: Connecting,
     models: Models,
     tools: Tools,
@@ -38,7 +38,7 @@ pub(crate) struct Dialog {
 
 impl Dialog {
     /// Creates the dialog for a new entry, or for a stored one.
-    pub(crate) fn new(kind: Kind, stored: Option<Entry>, connecting: Connecting, text: Language) -> Self {
+    pub(crate) fn new(kind: EntryKind, stored: Option<SetupEntry>, connecting: Connecting, text: Language) -> Self {
         let dialog = Self {
             setup: RwSignal::new(Setup::new(kind, stored)),
             element: NodeRef::new(),
@@ -59,42 +59,46 @@ impl Dialog {
     }
 
     /// Handles an input, and carries out its effects. Does nothing once the dialog is closed.
-    pub(crate) fn feed(self, input: Input) {
+    pub(crate) fn feed(self, input: SetupInput) {
         let Some(effects) = self.setup.try_update(|setup| setup.take(input)) else { return };
         for effect in effects {
             self.carry_out(effect);
         }
     }
 
-    fn carry_out(self, effect: Effect) {
+    fn carry_out(self, effect: SetupEffect) {
         let kind = self.kind;
         match effect {
-            Effect::Find(ticket, provider) => {
-                self.request(async move { Input::Found(ticket, api::discover(&provider).await) });
+            SetupEffect::Find(ticket, provider) => {
+                self.request(async move { SetupInput::Found(ticket, api::discover(&provider).await) });
             }
-            Effect::Test(ticket, new) => {
-                self.request(async move { Input::Tested(ticket, api::test_new(kind, &new).await) });
+            SetupEffect::Test(ticket, new) => {
+                self.request(async move { SetupInput::Tested(ticket, api::test_new(kind, &new).await) });
             }
-            Effect::TestStored(ticket, name) => {
-                self.request(async move { Input::Tested(ticket, api::test(kind, &name).await) });
+            SetupEffect::TestStored(ticket, name) => {
+                self.request(async move { SetupInput::Tested(ticket, api::test(kind, &name).await) });
             }
-            Effect::Add(ticket, new) => self.request(async move { Input::Saved(ticket, api::add(kind, &new).await) }),
-            Effect::Update(ticket, name, version, changes) => {
-                self.request(async move { Input::Saved(ticket, api::update(kind, &name, version, &changes).await) });
+            SetupEffect::Add(ticket, new) => {
+                self.request(async move { SetupInput::Saved(ticket, api::add(kind, &new).await) })
             }
-            Effect::Load(ticket, name) => {
-                self.request(async move { Input::Loaded(ticket, api::find(kind, &name).await) });
+            SetupEffect::Update(ticket, name, version, changes) => {
+                self.request(
+                    async move { SetupInput::Saved(ticket, api::update(kind, &name, version, &changes).await) },
+                );
             }
-            Effect::Abort => self.abort(),
-            Effect::Focus(field) => in_next_frame(move || {
+            SetupEffect::Load(ticket, name) => {
+                self.request(async move { SetupInput::Loaded(ticket, api::find(kind, &name).await) });
+            }
+            SetupEffect::Abort => self.abort(),
+            SetupEffect::Focus(field) => in_next_frame(move || {
                 browser::focus(field.map_or(PROBLEM_ID, Field::id));
             }),
-            Effect::ShowTest => in_next_frame(|| browser::scroll_into_view(OUTCOME_ID)),
-            Effect::Done(name) => self.done(name),
+            SetupEffect::ShowTest => in_next_frame(|| browser::scroll_into_view(OUTCOME_ID)),
+            SetupEffect::Done(name) => self.done(name),
         }
     }
 
-    fn request(self, request: impl Future<Output = Input> + 'static) {
+    fn request(self, request: impl Future<Output = SetupInput> + 'static) {
         self.abort();
         self.task.set_value(Some(spawn(async move { self.feed(request.await) })));
     }
@@ -115,13 +119,13 @@ impl Dialog {
         }
         // The component is gone by then.
         spawn_local(async move {
-            if kind == Kind::Model {
+            if kind == EntryKind::Model {
                 models.reload().await;
             }
             connecting.report(kind, name.clone(), words);
             // The button that opened the dialog may be gone, too.
             focus_composer();
-            if kind == Kind::ToolServer {
+            if kind == EntryKind::ToolServer {
                 wait_until_connected(&name).await;
                 tools.reload().await;
                 // The list in the settings then shows the new state.
@@ -134,7 +138,7 @@ impl Dialog {
 /// Waits until a tool server is connected or has failed, or for 20 seconds.
 async fn wait_until_connected(name: &str) {
     for _ in 0..MAX_POLLS {
-        match api::find(Kind::ToolServer, name).await {
+        match api::find(EntryKind::ToolServer, name).await {
             Ok(server) if server.status.as_deref() == Some("connecting") => browser::sleep(POLL_INTERVAL).await,
             _ => return,
         }

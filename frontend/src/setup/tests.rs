@@ -7,7 +7,7 @@ use tallybook_protocol::{
     ConfiguredModel, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest, SettingsOrigin, TestedToolMode,
 };
 
-use super::{Effect, Fault, Field, Input, Kind, Provider, Reason, Setup, TestResult, Work};
+use super::{EntryKind, Fault, Field, Provider, Reason, Setup, SetupEffect, SetupInput, TestResult, Work};
 use crate::api::ApiError;
 
 fn refused(status: u16, code: &str) -> ApiError {
@@ -19,7 +19,7 @@ fn invalid(detail: &str) -> ApiError {
 }
 
 fn write(setup: &mut Setup, field: Field, text: &str) {
-    assert!(setup.take(Input::Write(field, text.to_owned())).is_empty());
+    assert!(setup.take(SetupInput::Write(field, text.to_owned())).is_empty());
 }
 
 fn texts(setup: &Setup, fields: &[Field]) -> Vec<String> {
@@ -31,38 +31,38 @@ fn problem(setup: &Setup) -> Option<(Option<Field>, Reason)> {
 }
 
 /// Checks that an input only moves the focus.
-fn focuses(setup: &mut Setup, input: Input, field: Option<Field>) {
+fn focuses(setup: &mut Setup, input: SetupInput, field: Option<Field>) {
     match setup.take(input).as_slice() {
-        [Effect::Focus(focused)] => assert_eq!(*focused, field),
+        [SetupEffect::Focus(focused)] => assert_eq!(*focused, field),
         effects => panic!("{} effects", effects.len()),
     }
 }
 
 /// A setup with a provider and its key.
 fn with_key(provider: Provider) -> Setup {
-    let mut setup = Setup::new(Kind::Model, None);
-    setup.take(Input::Choose(provider));
+    let mut setup = Setup::new(EntryKind::Model, None);
+    setup.take(SetupInput::Choose(provider));
     write(&mut setup, Field::Secret, " sk-1 ");
     setup
 }
 
 fn begin_finding(setup: &mut Setup) -> u32 {
-    match setup.take(Input::Find).as_slice() {
-        [Effect::Find(ticket, _)] => *ticket,
+    match setup.take(SetupInput::Find).as_slice() {
+        [SetupEffect::Find(ticket, _)] => *ticket,
         effects => panic!("{} effects", effects.len()),
     }
 }
 
 fn begin_testing(setup: &mut Setup) -> u32 {
-    match setup.take(Input::Test).as_slice() {
-        [Effect::Test(ticket, _)] => *ticket,
+    match setup.take(SetupInput::Test).as_slice() {
+        [SetupEffect::Test(ticket, _)] => *ticket,
         effects => panic!("{} effects", effects.len()),
     }
 }
 
 fn begin_adding(setup: &mut Setup) -> u32 {
-    match setup.take(Input::Save).as_slice() {
-        [Effect::Add(ticket, _)] => *ticket,
+    match setup.take(SetupInput::Save).as_slice() {
+        [SetupEffect::Add(ticket, _)] => *ticket,
         effects => panic!("{} effects", effects.len()),
     }
 }
@@ -102,7 +102,7 @@ fn stored() -> ConfiguredModel {
 }
 
 fn edited() -> Setup {
-    Setup::new(Kind::Model, Some(stored().into()))
+    Setup::new(EntryKind::Model, Some(stored().into()))
 }
 
 const PREFILLED: [Field; 5] = [Field::Name, Field::ContextTokens, Field::Vision, Field::InputPrice, Field::OutputPrice];
@@ -116,31 +116,31 @@ fn the_provider_is_asked_with_its_address_and_the_trimmed_key() {
         (Provider::Gemini, "openai", Some("https://generativelanguage.googleapis.com/v1beta/openai")),
     ] {
         let mut setup = with_key(provider);
-        let effects = setup.take(Input::Find);
-        let [Effect::Find(_, asked)] = effects.as_slice() else { panic!("{provider:?}") };
+        let effects = setup.take(SetupInput::Find);
+        let [SetupEffect::Find(_, asked)] = effects.as_slice() else { panic!("{provider:?}") };
         assert_eq!((asked.provider.as_str(), asked.base_url.as_deref()), (setting, address));
         assert_eq!(asked.api_key.as_deref(), Some("sk-1"));
     }
-    let mut setup = Setup::new(Kind::Model, None);
-    setup.take(Input::Choose(Provider::Ollama));
-    let effects = setup.take(Input::Find);
-    let [Effect::Find(_, asked)] = effects.as_slice() else { panic!("no request") };
+    let mut setup = Setup::new(EntryKind::Model, None);
+    setup.take(SetupInput::Choose(Provider::Ollama));
+    let effects = setup.take(SetupInput::Find);
+    let [SetupEffect::Find(_, asked)] = effects.as_slice() else { panic!("no request") };
     assert_eq!((asked.base_url.as_deref(), &asked.api_key), (Some("http://127.0.0.1:11434/v1"), &None));
 }
 
 #[test]
 fn a_missing_key_or_address_is_reported_at_its_field() {
-    let mut setup = Setup::new(Kind::Model, None);
-    setup.take(Input::Choose(Provider::Anthropic));
-    focuses(&mut setup, Input::Find, Some(Field::Secret));
+    let mut setup = Setup::new(EntryKind::Model, None);
+    setup.take(SetupInput::Choose(Provider::Anthropic));
+    focuses(&mut setup, SetupInput::Find, Some(Field::Secret));
     assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::Missing))));
     write(&mut setup, Field::Secret, "k");
     assert_eq!(problem(&setup), None, "writing takes the message back");
-    setup.take(Input::Choose(Provider::Compatible));
+    setup.take(SetupInput::Choose(Provider::Compatible));
     assert_eq!(setup.form().text(Field::Secret), "", "a key is never sent to another provider");
-    focuses(&mut setup, Input::Find, Some(Field::Address));
+    focuses(&mut setup, SetupInput::Find, Some(Field::Address));
     write(&mut setup, Field::Address, "localhost:8000");
-    focuses(&mut setup, Input::Find, Some(Field::Address));
+    focuses(&mut setup, SetupInput::Find, Some(Field::Address));
     assert_eq!(problem(&setup), Some((Some(Field::Address), Reason::Field(Fault::NotAnAddress))));
     write(&mut setup, Field::Address, "http://localhost:8000/v1");
     begin_finding(&mut setup);
@@ -153,12 +153,12 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
     let ticket = begin_finding(&mut setup);
     assert_eq!(setup.work(), Some(Work::Finding));
     let error = refused(502, "model-unreachable");
-    focuses(&mut setup, Input::Found(ticket, Err(error.clone())), Some(Field::Secret));
+    focuses(&mut setup, SetupInput::Found(ticket, Err(error.clone())), Some(Field::Secret));
     assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Request(error))));
     assert_eq!(texts(&setup, &[Field::Secret, Field::Name]), [" sk-1 ", "Mine"]);
     assert_eq!(setup.work(), None);
     let ticket = begin_finding(&mut setup);
-    focuses(&mut setup, Input::Found(ticket, Err(ApiError::Unreachable)), None);
+    focuses(&mut setup, SetupInput::Found(ticket, Err(ApiError::Unreachable)), None);
     let mut setup = with_key(Provider::Compatible);
     write(&mut setup, Field::Address, "http://127.0.0.1:8000/v1");
     for (reason, field) in
@@ -166,7 +166,7 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
     {
         let ticket = begin_finding(&mut setup);
         let error = ApiError::Refused { status: 502, code: "model-unreachable".to_owned(), detail: reason.to_owned() };
-        focuses(&mut setup, Input::Found(ticket, Err(error)), Some(field));
+        focuses(&mut setup, SetupInput::Found(ticket, Err(error)), Some(field));
     }
 }
 
@@ -174,14 +174,14 @@ fn a_refusal_of_the_provider_keeps_all_texts() {
 fn a_chosen_model_fills_the_fields_that_the_user_has_not_changed() {
     let mut setup = with_key(Provider::OpenRouter);
     let ticket = begin_finding(&mut setup);
-    focuses(&mut setup, Input::Found(ticket, Ok(offer())), Some(Field::Model));
-    setup.take(Input::Pick("maker/large".to_owned()));
+    focuses(&mut setup, SetupInput::Found(ticket, Ok(offer())), Some(Field::Model));
+    setup.take(SetupInput::Pick("maker/large".to_owned()));
     assert_eq!(texts(&setup, &PREFILLED), ["Large", "128000", "yes", "2.5", "10"]);
-    setup.take(Input::Pick("maker/small".to_owned()));
+    setup.take(SetupInput::Pick("maker/small".to_owned()));
     assert_eq!(texts(&setup, &PREFILLED), ["small", "", "", "", ""]);
     write(&mut setup, Field::Name, "Mine");
     write(&mut setup, Field::OutputPrice, "7");
-    setup.take(Input::Pick("maker/large".to_owned()));
+    setup.take(SetupInput::Pick("maker/large".to_owned()));
     assert_eq!(texts(&setup, &PREFILLED), ["Mine", "128000", "yes", "", "7"], "prices belong together");
 }
 
@@ -189,15 +189,15 @@ fn a_chosen_model_fills_the_fields_that_the_user_has_not_changed() {
 fn late_and_cancelled_responses_are_ignored() {
     let mut setup = with_key(Provider::OpenAi);
     let first = begin_finding(&mut setup);
-    assert!(setup.take(Input::Cancel) == [Effect::Abort]);
-    assert!(setup.take(Input::Found(first, Ok(offer()))).is_empty());
+    assert!(setup.take(SetupInput::Cancel) == [SetupEffect::Abort]);
+    assert!(setup.take(SetupInput::Found(first, Ok(offer()))).is_empty());
     assert!(setup.offered().is_none());
-    assert!(setup.take(Input::Cancel).is_empty(), "there is nothing to cancel");
+    assert!(setup.take(SetupInput::Cancel).is_empty(), "there is nothing to cancel");
     let second = begin_finding(&mut setup);
-    assert!(setup.take(Input::Find).is_empty(), "one request at a time");
-    let other_key = setup.take(Input::Write(Field::Secret, "other".to_owned()));
-    assert!(other_key == [Effect::Abort], "the list would be that of the previous key");
-    assert!(setup.take(Input::Found(second, Ok(offer()))).is_empty());
+    assert!(setup.take(SetupInput::Find).is_empty(), "one request at a time");
+    let other_key = setup.take(SetupInput::Write(Field::Secret, "other".to_owned()));
+    assert!(other_key == [SetupEffect::Abort], "the list would be that of the previous key");
+    assert!(setup.take(SetupInput::Found(second, Ok(offer()))).is_empty());
 }
 
 #[test]
@@ -214,36 +214,36 @@ fn a_test_counts_until_the_settings_change() {
         tools: TestedToolMode::Native,
         vision: false,
     });
-    assert!(setup.take(Input::Tested(ticket, Ok(passed.clone()))) == [Effect::ShowTest]);
+    assert!(setup.take(SetupInput::Tested(ticket, Ok(passed.clone()))) == [SetupEffect::ShowTest]);
     write(&mut setup, Field::Name, "Other");
     assert_eq!(setup.test(), Some(&passed));
     write(&mut setup, Field::Model, "gpt-2");
     assert_eq!(setup.test(), None);
     let ticket = begin_testing(&mut setup);
-    assert!(setup.take(Input::Write(Field::Model, "gpt-3".to_owned())) == [Effect::Abort]);
-    assert!(setup.take(Input::Tested(ticket, Ok(passed))).is_empty());
+    assert!(setup.take(SetupInput::Write(Field::Model, "gpt-3".to_owned())) == [SetupEffect::Abort]);
+    assert!(setup.take(SetupInput::Tested(ticket, Ok(passed))).is_empty());
     assert_eq!((setup.test(), setup.work()), (None, None));
 }
 
 #[test]
 fn numbers_are_checked_before_they_are_sent() {
     let mut setup = with_key(Provider::OpenAi);
-    focuses(&mut setup, Input::Save, Some(Field::Model));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Model));
     write(&mut setup, Field::Model, "gpt");
-    focuses(&mut setup, Input::Save, Some(Field::Name));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Name));
     write(&mut setup, Field::Name, " GPT ");
     write(&mut setup, Field::MaxTokens, "many");
-    focuses(&mut setup, Input::Save, Some(Field::MaxTokens));
+    focuses(&mut setup, SetupInput::Save, Some(Field::MaxTokens));
     write(&mut setup, Field::MaxTokens, "4,096");
     write(&mut setup, Field::InputPrice, "0,5");
-    focuses(&mut setup, Input::Save, Some(Field::OutputPrice));
+    focuses(&mut setup, SetupInput::Save, Some(Field::OutputPrice));
     assert_eq!(problem(&setup), Some((Some(Field::OutputPrice), Reason::Field(Fault::OnePrice))));
     write(&mut setup, Field::OutputPrice, "-1");
-    focuses(&mut setup, Input::Save, Some(Field::OutputPrice));
+    focuses(&mut setup, SetupInput::Save, Some(Field::OutputPrice));
     write(&mut setup, Field::OutputPrice, "2");
     write(&mut setup, Field::Vision, "no");
-    let effects = setup.take(Input::Save);
-    let [Effect::Add(_, sent)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Save);
+    let [SetupEffect::Add(_, sent)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(
         Value::Object(sent.clone()),
         json!({"name": "GPT", "provider": "openai", "model": "gpt", "max_tokens": 4096, "vision": false,
@@ -266,41 +266,41 @@ fn a_taken_name_is_reported_at_the_name_and_others_above_the_fields() {
         (ApiError::Unreachable, None),
     ] {
         let ticket = begin_adding(&mut setup);
-        focuses(&mut setup, Input::Saved(ticket, Err(error.clone())), field);
+        focuses(&mut setup, SetupInput::Saved(ticket, Err(error.clone())), field);
         assert_eq!(problem(&setup), Some((field, Reason::Request(error))));
     }
     let ticket = begin_adding(&mut setup);
-    assert!(setup.take(Input::Saved(ticket, Ok(stored().into()))) == [Effect::Done("Large".to_owned())]);
-    assert!(setup.take(Input::Save).is_empty(), "it is stored only once");
+    assert!(setup.take(SetupInput::Saved(ticket, Ok(stored().into()))) == [SetupEffect::Done("Large".to_owned())]);
+    assert!(setup.take(SetupInput::Save).is_empty(), "it is stored only once");
 }
 
 #[test]
 fn a_change_sends_only_what_differs() {
     let mut setup = edited();
-    assert!(setup.take(Input::Save) == [Effect::Done("Large".to_owned())], "nothing has changed");
+    assert!(setup.take(SetupInput::Save) == [SetupEffect::Done("Large".to_owned())], "nothing has changed");
     let mut setup = edited();
     write(&mut setup, Field::MaxTokens, "");
     write(&mut setup, Field::Vision, "yes");
-    let effects = setup.take(Input::Save);
-    let [Effect::Update(_, name, Some(3), changes)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Save);
+    let [SetupEffect::Update(_, name, Some(3), changes)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(name, "Large");
     assert_eq!(Value::Object(changes.clone()), json!({"max_tokens": null, "vision": true}));
     let mut setup = edited();
     write(&mut setup, Field::Secret, "new");
-    let effects = setup.take(Input::Save);
-    let [Effect::Update(.., changes)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Save);
+    let [SetupEffect::Update(.., changes)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(Value::Object(changes.clone()), json!({"api_key": "new"}));
 }
 
 #[test]
 fn a_stored_key_is_used_only_by_the_stored_model() {
     let mut setup = edited();
-    assert!(matches!(setup.take(Input::Test).as_slice(), [Effect::TestStored(_, name)] if name == "Large"));
-    setup.take(Input::Cancel);
-    focuses(&mut setup, Input::Find, Some(Field::Secret));
+    assert!(matches!(setup.take(SetupInput::Test).as_slice(), [SetupEffect::TestStored(_, name)] if name == "Large"));
+    setup.take(SetupInput::Cancel);
+    focuses(&mut setup, SetupInput::Find, Some(Field::Secret));
     assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::SecretAgain))));
     write(&mut setup, Field::Model, "larger");
-    focuses(&mut setup, Input::Test, Some(Field::Secret));
+    focuses(&mut setup, SetupInput::Test, Some(Field::Secret));
     write(&mut setup, Field::Secret, "again");
     begin_testing(&mut setup);
 }
@@ -309,20 +309,20 @@ fn a_stored_key_is_used_only_by_the_stored_model() {
 fn a_change_by_another_admin_is_loaded_and_own_changes_stay() {
     let mut setup = edited();
     write(&mut setup, Field::MaxTokens, "100");
-    let effects = setup.take(Input::Save);
-    let [Effect::Update(ticket, ..)] = effects.as_slice() else { panic!("no request") };
-    let effects = setup.take(Input::Saved(*ticket, Err(refused(412, "changed"))));
-    let [Effect::Load(ticket, name)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Save);
+    let [SetupEffect::Update(ticket, ..)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Saved(*ticket, Err(refused(412, "changed"))));
+    let [SetupEffect::Load(ticket, name)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(name, "Large");
     let mut theirs = stored();
     theirs.version = Some(4);
     theirs.fields.model = Some("larger".to_owned());
     theirs.fields.max_tokens = Some(1);
-    focuses(&mut setup, Input::Loaded(*ticket, Ok(theirs.into())), None);
+    focuses(&mut setup, SetupInput::Loaded(*ticket, Ok(theirs.into())), None);
     assert_eq!(problem(&setup), Some((None, Reason::Changed)));
     assert_eq!(texts(&setup, &[Field::Model, Field::MaxTokens]), ["larger", "100"]);
-    let effects = setup.take(Input::Save);
-    let [Effect::Update(_, _, Some(4), changes)] = effects.as_slice() else { panic!("no request") };
+    let effects = setup.take(SetupInput::Save);
+    let [SetupEffect::Update(_, _, Some(4), changes)] = effects.as_slice() else { panic!("no request") };
     assert_eq!(Value::Object(changes.clone()), json!({"max_tokens": 100}));
 }
 
@@ -340,7 +340,7 @@ fn stored_settings_are_those_of_the_provider_that_was_chosen() {
         let mut model = stored();
         model.fields.provider = provider.to_owned();
         model.fields.base_url = address.map(str::to_owned);
-        let setup = Setup::new(Kind::Model, Some(model.into()));
+        let setup = Setup::new(EntryKind::Model, Some(model.into()));
         assert_eq!(setup.form().provider(), shown, "{provider}");
     }
 }

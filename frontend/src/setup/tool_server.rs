@@ -7,7 +7,7 @@ use tallybook_protocol::ToolServerFields;
 
 use super::{
     entry::members,
-    fields::{Fault, Field, Flaw, Texts},
+    fields::{Fault, Field, FieldFault, Texts},
 };
 
 /// Values of [`Field::Authentication`].
@@ -62,7 +62,7 @@ pub(super) fn is_plain_http(texts: &Texts) -> bool {
 }
 
 /// Returns the headers to send. `None` leaves the stored ones as they are, and null removes them.
-pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, Flaw> {
+pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, FieldFault> {
     let first = match texts.get(Field::Authentication) {
         TOKEN => {
             let token = texts.required(Field::Secret)?;
@@ -84,7 +84,7 @@ pub(super) fn headers(texts: &Texts, has_stored: bool) -> Result<Option<Value>, 
 }
 
 /// Returns the settings, or the first field with a fault.
-pub(super) fn settings(texts: &Texts, before: ToolServerFields) -> Result<Map<String, Value>, Flaw> {
+pub(super) fn settings(texts: &Texts, before: ToolServerFields) -> Result<Map<String, Value>, FieldFault> {
     let name = texts.required(Field::Name)?;
     let url = texts.checked_address()?.ok_or((Field::Address, Fault::Missing))?;
     let is_plain = is_plain_http(texts);

@@ -10,7 +10,7 @@ pub(crate) type Names = BTreeSet<String>;
 
 /// The disabled tools of a conversation, or of a new chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct ToolChoice {
     place: Option<Uuid>,
     /// The disabled tools as shown; `None` until they are known.
     off: Option<Names>,
@@ -20,7 +20,7 @@ pub(crate) struct Choice {
     is_sending: bool,
 }
 
-impl Choice {
+impl ToolChoice {
     /// Creates the state of a new chat, or of a conversation whose tools are not loaded yet.
     pub(super) fn at(place: Option<Uuid>) -> Self {
         Self { place, ..Self::default() }
@@ -84,7 +84,7 @@ impl Choice {
 mod tests {
     use uuid::Uuid;
 
-    use super::{Choice, Names};
+    use super::{Names, ToolChoice};
 
     const HERE: Uuid = Uuid::from_u128(7);
 
@@ -92,19 +92,19 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn switch(choice: &mut Choice, name: &str, on: bool) -> Option<Names> {
+    fn switch(choice: &mut ToolChoice, name: &str, on: bool) -> Option<Names> {
         choice.switch(&[name.to_owned()], on).map(|(_, off)| off)
     }
 
-    fn open() -> Choice {
-        let mut choice = Choice::at(Some(HERE));
+    fn open() -> ToolChoice {
+        let mut choice = ToolChoice::at(Some(HERE));
         choice.learn(names(&["mail"]));
         choice
     }
 
     #[test]
     fn a_new_chat_sends_no_changes_before_it_is_a_conversation() {
-        let mut choice = Choice::at(None);
+        let mut choice = ToolChoice::at(None);
         assert_eq!(switch(&mut choice, "add", false), None, "the disabled tools are not known yet");
         choice.learn(Names::new());
         assert_eq!(switch(&mut choice, "add", false), None);
@@ -138,7 +138,7 @@ mod tests {
     fn a_response_for_another_conversation_is_ignored() {
         let mut choice = open();
         switch(&mut choice, "add", false);
-        let mut other = Choice::at(Some(Uuid::from_u128(8)));
+        let mut other = ToolChoice::at(Some(Uuid::from_u128(8)));
         other.learn(Names::new());
         let before = other.clone();
         assert_eq!(other.told(HERE, None), None);

@@ -17,7 +17,7 @@ use crate::{
     new_chat::{Example, NewChatInfo},
     reactive::memo,
     session::Session,
-    setup::{Connecting, Kind},
+    setup::{Connecting, EntryKind},
     tools::Tools,
 };
 
@@ -87,7 +87,7 @@ fn demo_notice() -> AnyView {
                 data-testid="connect-model"
                 aria-haspopup="dialog"
                 disabled=!browser::IS_HERE
-                on:click=move |_| connecting.open(Kind::Model)
+                on:click=move |_| connecting.open(EntryKind::Model)
             >
                 {text.connect_model()}
             </button>

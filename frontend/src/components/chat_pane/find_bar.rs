@@ -21,7 +21,7 @@ use crate::{
     reactive::{effect, memo},
     reveal,
     scroll::THREAD_ID,
-    search::Step,
+    search::SearchStep,
     session::Session,
 };
 
@@ -41,8 +41,8 @@ pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>
     let on_key = move |event: KeyboardEvent| {
         match (event.key().as_str(), event.shift_key()) {
             _ if is_composing(&event) => return,
-            ("Enter", false) => finding.step(Step::Next),
-            ("Enter", true) => finding.step(Step::Previous),
+            ("Enter", false) => finding.step(SearchStep::Next),
+            ("Enter", true) => finding.step(SearchStep::Previous),
             ("Escape", _) => close(),
             _ => return,
         }
@@ -65,8 +65,8 @@ pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>
                 on:keydown=on_key
             />
             <span class="find-place" role="status" data-testid="find-place">{said}</span>
-            {button(Icon::ArrowUp, "find-previous", text.find_previous(), is_useless, move || finding.step(Step::Previous))}
-            {button(Icon::ArrowDown, "find-next", text.find_next(), is_useless, move || finding.step(Step::Next))}
+            {button(Icon::ArrowUp, "find-previous", text.find_previous(), is_useless, move || finding.step(SearchStep::Previous))}
+            {button(Icon::ArrowDown, "find-next", text.find_next(), is_useless, move || finding.step(SearchStep::Next))}
             {button(Icon::Cross, "find-close", text.find_close(), Signal::stored(false), close)}
         </search>
     }

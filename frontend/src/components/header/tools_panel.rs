@@ -11,7 +11,7 @@ use crate::{
     language::Language,
     reactive::memo,
     session::Loading,
-    setup::{Connecting, Kind},
+    setup::{Connecting, EntryKind},
     tools::Tools,
 };
 
@@ -83,7 +83,7 @@ fn add_button(text: Language) -> Option<AnyView> {
                 class="button"
                 data-testid="add-tool-server"
                 aria-haspopup="dialog"
-                on:click=move |_| connecting.open(Kind::ToolServer)
+                on:click=move |_| connecting.open(EntryKind::ToolServer)
             >
                 {text.add_tool_server()}
             </button>

@@ -28,14 +28,14 @@ use crate::{
 
 /// One of a call's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CallTextPart {
     Proposed,
     Input,
     Output,
     Error,
 }
 
-impl Part {
+impl CallTextPart {
     /// All texts, in the order in which they are shown.
     pub(crate) const ALL: [Self; 4] = [Self::Proposed, Self::Input, Self::Output, Self::Error];
 
@@ -83,7 +83,7 @@ impl Part {
 /// A text of a call, below its heading.
 #[component]
 pub(crate) fn CallPart(
-    part: Part,
+    part: CallTextPart,
     /// ID of its element.
     id: String,
     call: Memo<Option<Arc<Call>>>,
@@ -123,12 +123,12 @@ pub(crate) fn CallPart(
         }
         is_whole.get()
     });
-    let content = move || held.get().map(|held| content_view(Content::of(part, &held), is_wanted, text));
+    let content = move || held.get().map(|held| content_view(CallContent::of(part, &held), is_wanted, text));
     let heading_id = format!("{id}-heading");
     let labelled_by = heading_id.clone();
     view! {
         <div class="tool-part">
-            <h3 id=heading_id class:tool-error-heading=part == Part::Error>
+            <h3 id=heading_id class:tool-error-heading=part == CallTextPart::Error>
                 {move || call.with(|call| part.heading(call.as_deref(), text))}
             </h3>
             <CopyButton
@@ -188,19 +188,19 @@ fn LoadRest(
 }
 
 /// A text as it is rendered: all of it, or the known beginning.
-enum Content {
+enum CallContent {
     Rows(Vec<json::Row>),
     NoArguments,
     Whole(String),
     Beginning(String),
 }
 
-impl Content {
-    fn of(part: Part, held: &CallText) -> Self {
+impl CallContent {
+    fn of(part: CallTextPart, held: &CallText) -> Self {
         if !held.is_whole() {
             return Self::Beginning(part.readable(&held.text));
         }
-        if matches!(part, Part::Proposed | Part::Input) {
+        if matches!(part, CallTextPart::Proposed | CallTextPart::Input) {
             if let Some(rows) = json::rows(&held.text) {
                 return Self::Rows(rows);
             }
@@ -237,16 +237,16 @@ impl Content {
 
 /// Returns `true` if parts of an input are collapsed until the user asks for all of it.
 pub(crate) fn is_folded_at_first(input: &CallText) -> bool {
-    Content::of(Part::Input, input).is_long()
+    CallContent::of(CallTextPart::Input, input).is_long()
 }
 
-fn content_view(content: Content, is_wanted: RwSignal<bool>, text: Language) -> AnyView {
+fn content_view(content: CallContent, is_wanted: RwSignal<bool>, text: Language) -> AnyView {
     let warning = warning_view(content.found(), text);
     let content = match content {
-        Content::Rows(rows) => rows_view(rows, is_wanted, text),
-        Content::NoArguments => view! { <p class="tool-note">{text.no_arguments()}</p> }.into_any(),
-        Content::Whole(content) => view! { <LongText content all=fold(is_wanted) /> }.into_any(),
-        Content::Beginning(beginning) => beginning_view(&beginning, text),
+        CallContent::Rows(rows) => rows_view(rows, is_wanted, text),
+        CallContent::NoArguments => view! { <p class="tool-note">{text.no_arguments()}</p> }.into_any(),
+        CallContent::Whole(content) => view! { <LongText content all=fold(is_wanted) /> }.into_any(),
+        CallContent::Beginning(beginning) => beginning_view(&beginning, text),
     };
     view! { {warning}{content} }.into_any()
 }

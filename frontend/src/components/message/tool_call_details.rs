@@ -8,7 +8,7 @@ use tallybook_protocol::ToolCallStatus;
 use crate::{
     components::{
         message::{
-            call_text::{CallPart, Part},
+            call_text::{CallPart, CallTextPart},
             reviews::reviews_view,
         },
         parts::times::{times, when},
@@ -29,9 +29,9 @@ pub(crate) fn ToolCallDetails(
     session: Option<Session>,
 ) -> impl IntoView {
     let text = use_language();
-    let has = move |part: Part| call.with(|call| call.as_ref().is_some_and(|call| part.of(call).is_some()));
+    let has = move |part: CallTextPart| call.with(|call| call.as_ref().is_some_and(|call| part.of(call).is_some()));
     let note = memo(move |_| {
-        let nothing = !has(Part::Output) && !has(Part::Error);
+        let nothing = !has(CallTextPart::Output) && !has(CallTextPart::Error);
         nothing.then(|| call.with(|call| text.call_note(call.as_ref()?.status))).flatten()
     });
     let reason = memo(move |_| {
@@ -43,7 +43,7 @@ pub(crate) fn ToolCallDetails(
     let error_type = memo(move |_| call.with(|call| call.as_ref()?.error_type.clone()));
     let decided = memo(move |_| call.with(|call| call.as_ref()?.decided.clone()));
     let has_account = use_context::<Person>().is_some_and(|Person(name)| name.is_some());
-    let parts = Part::ALL.map(|part| {
+    let parts = CallTextPart::ALL.map(|part| {
         let is_here = memo(move |_| has(part));
         let id = format!("{id}-{}", part.name());
         move || is_here.get().then(|| view! { <CallPart part id=id.clone() call session /> })

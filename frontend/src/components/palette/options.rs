@@ -9,13 +9,13 @@ use crate::{
     api::{self, Listed},
     browser,
     components::{
-        palette::{Key, Palette, option_id},
+        palette::{Palette, PaletteKey, option_id},
         parts::icon::{Draw, Icon},
     },
     conversation_list::ConversationList,
     language::{Language, use_language},
     mount_schedule::in_next_frame,
-    palette::{Action, Choice, Hit, PaletteCommand, commands, hits},
+    palette::{Hit, PaletteAction, PaletteCommand, PaletteEntry, commands, hits},
     reactive::{effect, memo},
 };
 
@@ -24,7 +24,7 @@ const TYPING_PAUSE: Duration = Duration::from_millis(200);
 
 /// The options.
 #[component]
-pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<Action>) -> impl IntoView {
+pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<PaletteAction>) -> impl IntoView {
     let text = use_language();
     let Palette { situation, query, chosen, count, keys, .. } = palette;
     let further = further_conversations(query);
@@ -32,24 +32,26 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
         let Some(situation) = situation.get() else { return Vec::new() };
         let conversations = further.with(|further| conversations(list, further));
         let commands = commands(&situation).into_iter();
-        let commands =
-            commands.map(|command| Choice { action: Action::PaletteCommand(command), label: text.command(command) });
+        let commands = commands.map(|command| PaletteEntry {
+            action: PaletteAction::PaletteCommand(command),
+            label: text.command(command),
+        });
         query.with(|query| hits(query, conversations, commands.collect()))
     });
     effect(move || count.set(found.with(Vec::len)));
-    let choose = move |action: Action| {
+    let choose = move |action: PaletteAction| {
         palette.close();
         run.run(action);
     };
-    let take = move |key: Key| {
+    let take = move |key: PaletteKey| {
         let count = found.with_untracked(Vec::len);
         let at = chosen.get_untracked();
         let next = match key {
-            Key::Down => (at + 1) % count.max(1),
-            Key::Up => (at + count.max(1) - 1) % count.max(1),
-            Key::First => 0,
-            Key::Last => count.saturating_sub(1),
-            Key::Choose => {
+            PaletteKey::Down => (at + 1) % count.max(1),
+            PaletteKey::Up => (at + count.max(1) - 1) % count.max(1),
+            PaletteKey::First => 0,
+            PaletteKey::Last => count.saturating_sub(1),
+            PaletteKey::Choose => {
                 if let Some(action) = found.with_untracked(|found| found.get(at).map(|hit| hit.choice.action)) {
                     choose(action);
                 }
@@ -94,7 +96,7 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
 }
 
 /// Finds conversations that match the typed text and may not be loaded here.
-fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
+fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<PaletteEntry>> {
     let further = RwSignal::new(Vec::new());
     effect(move || {
         let asked = query.get();
@@ -120,16 +122,17 @@ fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
 }
 
 /// Returns the loaded conversations and those that the server found.
-fn conversations(list: ConversationList, further: &[Choice]) -> Vec<Choice> {
-    let mut here: Vec<Choice> = list.recent().into_iter().map(|item| conversation(item.uuid, item.title)).collect();
-    let is_new = |other: &&Choice| here.iter().all(|held| held.action != other.action);
-    let new: Vec<Choice> = further.iter().filter(is_new).cloned().collect();
+fn conversations(list: ConversationList, further: &[PaletteEntry]) -> Vec<PaletteEntry> {
+    let mut here: Vec<PaletteEntry> =
+        list.recent().into_iter().map(|item| conversation(item.uuid, item.title)).collect();
+    let is_new = |other: &&PaletteEntry| here.iter().all(|held| held.action != other.action);
+    let new: Vec<PaletteEntry> = further.iter().filter(is_new).cloned().collect();
     here.extend(new);
     here
 }
 
-fn conversation(uuid: Uuid, label: String) -> Choice {
-    Choice { action: Action::Conversation(uuid), label }
+fn conversation(uuid: Uuid, label: String) -> PaletteEntry {
+    PaletteEntry { action: PaletteAction::Conversation(uuid), label }
 }
 
 /// Renders a label with its matches marked.
@@ -147,23 +150,23 @@ fn marked(hit: &Hit) -> AnyView {
     parts.into_any()
 }
 
-fn icon_of(action: Action) -> Icon {
+fn icon_of(action: PaletteAction) -> Icon {
     match action {
-        Action::Conversation(_) => Icon::Speech,
-        Action::PaletteCommand(PaletteCommand::NewChat) => Icon::Plus,
-        Action::PaletteCommand(PaletteCommand::Rename(_)) => Icon::Pencil,
-        Action::PaletteCommand(PaletteCommand::Pin(..)) => Icon::Pin,
-        Action::PaletteCommand(PaletteCommand::Archive(..) | PaletteCommand::OpenArchive) => Icon::Box,
-        Action::PaletteCommand(PaletteCommand::Export(..)) => Icon::Download,
-        Action::PaletteCommand(PaletteCommand::Delete(_)) => Icon::Bin,
-        Action::PaletteCommand(PaletteCommand::Stop) => Icon::Square,
-        Action::PaletteCommand(PaletteCommand::CopyAnswer) => Icon::Copy,
-        Action::PaletteCommand(PaletteCommand::ToggleSidebar) => Icon::Panel,
-        Action::PaletteCommand(PaletteCommand::Tools) => Icon::Sliders,
-        Action::PaletteCommand(PaletteCommand::Settings) => Icon::Gear,
-        Action::PaletteCommand(PaletteCommand::ConnectModel | PaletteCommand::AddToolServer) => Icon::Link,
-        Action::PaletteCommand(PaletteCommand::Select) => Icon::Check,
-        Action::PaletteCommand(
+        PaletteAction::Conversation(_) => Icon::Speech,
+        PaletteAction::PaletteCommand(PaletteCommand::NewChat) => Icon::Plus,
+        PaletteAction::PaletteCommand(PaletteCommand::Rename(_)) => Icon::Pencil,
+        PaletteAction::PaletteCommand(PaletteCommand::Pin(..)) => Icon::Pin,
+        PaletteAction::PaletteCommand(PaletteCommand::Archive(..) | PaletteCommand::OpenArchive) => Icon::Box,
+        PaletteAction::PaletteCommand(PaletteCommand::Export(..)) => Icon::Download,
+        PaletteAction::PaletteCommand(PaletteCommand::Delete(_)) => Icon::Bin,
+        PaletteAction::PaletteCommand(PaletteCommand::Stop) => Icon::Square,
+        PaletteAction::PaletteCommand(PaletteCommand::CopyAnswer) => Icon::Copy,
+        PaletteAction::PaletteCommand(PaletteCommand::ToggleSidebar) => Icon::Panel,
+        PaletteAction::PaletteCommand(PaletteCommand::Tools) => Icon::Sliders,
+        PaletteAction::PaletteCommand(PaletteCommand::Settings) => Icon::Gear,
+        PaletteAction::PaletteCommand(PaletteCommand::ConnectModel | PaletteCommand::AddToolServer) => Icon::Link,
+        PaletteAction::PaletteCommand(PaletteCommand::Select) => Icon::Check,
+        PaletteAction::PaletteCommand(
             PaletteCommand::Search | PaletteCommand::Theme(_) | PaletteCommand::Language(_) | PaletteCommand::Help,
         ) => Icon::Command,
     }

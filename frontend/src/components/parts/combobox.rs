@@ -42,7 +42,7 @@ pub(crate) struct Combobox {
 
 /// The state that key presses change.
 #[derive(Clone, Copy)]
-struct Handle {
+struct ComboboxHandle {
     id: &'static str,
     is_open: RwSignal<bool>,
     /// The text that the options must contain: what the user typed since the list was opened.
@@ -60,7 +60,7 @@ impl Combobox {
         let (is_open, active) = (RwSignal::new(false), RwSignal::new(0));
         let query = RwSignal::new(String::new());
         let shown = memo(move |_| choices.with(|choices| query.with(|query| matches(choices, query, MAX_OPTIONS))));
-        let handle = Handle { id, is_open, query, active, shown, choose };
+        let handle = ComboboxHandle { id, is_open, query, active, shown, choose };
         let list_id = format!("{id}-list");
         let is_shown = memo(move |_| is_open.get() && shown.with(|shown| !shown.options.is_empty()));
         // New suggestions start at their beginning.
@@ -139,7 +139,7 @@ impl Combobox {
     }
 }
 
-impl Handle {
+impl ComboboxHandle {
     /// Opens the list with all suggestions, at the chosen one.
     fn open(self) {
         if self.is_open.get_untracked() {

@@ -9,7 +9,7 @@ use std::{
 use leptos::prelude::*;
 
 /// Renders a line if it is new.
-struct Line {
+struct EachItem {
     key: u64,
     draw: Box<dyn FnOnce() -> AnyView + Send>,
 }
@@ -35,15 +35,15 @@ where
         let line = |item| {
             let key = hash_of(&key(&item));
             let children = Arc::clone(&children);
-            Line { key, draw: Box::new(move || children(item).into_any()) }
+            EachItem { key, draw: Box::new(move || children(item).into_any()) }
         };
         each().into_iter().map(line).collect()
     };
     list(Box::new(lines))
 }
 
-fn list(lines: Box<dyn Fn() -> Vec<Line> + Send>) -> AnyView {
-    view! { <For each=lines key=|line| line.key children=|line: Line| (line.draw)() /> }.into_any()
+fn list(lines: Box<dyn Fn() -> Vec<EachItem> + Send>) -> AnyView {
+    view! { <For each=lines key=|line| line.key children=|line: EachItem| (line.draw)() /> }.into_any()
 }
 
 /// Hashes a key to 64 bits, so that two lines of a list practically never collide.

@@ -112,7 +112,7 @@ impl Listbox {
         let is_open = RwSignal::new(false);
         let active = RwSignal::new(0);
         let options = RwSignal::new(Vec::<Choice>::new());
-        let handle = Handle { button, is_open, active, options, typed: StoredValue::default(), choose };
+        let handle = ListboxHandle { button, is_open, active, options, typed: StoredValue::default(), choose };
         let show = option_id.clone();
         let follow = move |at: usize| {
             let id = show(at);
@@ -258,7 +258,7 @@ pub(crate) fn pressed(event: &MouseEvent) -> Option<usize> {
 
 /// The state of a listbox that key presses change.
 #[derive(Clone, Copy)]
-struct Handle {
+struct ListboxHandle {
     button: NodeRef<html::Button>,
     is_open: RwSignal<bool>,
     active: RwSignal<usize>,
@@ -268,7 +268,7 @@ struct Handle {
     choose: Callback<String>,
 }
 
-impl Handle {
+impl ListboxHandle {
     /// Handles a key press. Returns the index of the active option if it may have changed.
     fn press(self, event: &KeyboardEvent) -> Option<usize> {
         let (key, is_open) = (event.key(), self.is_open.get_untracked());

@@ -14,16 +14,16 @@ use crate::{
     mount_schedule::in_next_frame,
     reactive::effect,
     session::Loading,
-    setup::{Connecting, Entry, Kind, TestResult},
+    setup::{Connecting, EntryKind, SetupEntry, TestResult},
     task::spawn,
     tools::Tools,
 };
 
-pub(super) fn section_view(kind: Kind, text: Language) -> AnyView {
+pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
     let connecting = expect_context::<Connecting>();
     let (models, tools) = (expect_context::<Models>(), expect_context::<Tools>());
     let list = List::new(text, move || api::list(kind));
-    let changed = move |changed: &Option<(Kind, String)>| {
+    let changed = move |changed: &Option<(EntryKind, String)>| {
         changed.as_ref().filter(|(of, _)| *of == kind).map(|(_, name)| name.clone())
     };
     effect(move || {
@@ -45,8 +45,8 @@ pub(super) fn section_view(kind: Kind, text: Language) -> AnyView {
         removing.run(text, async move { api::remove(kind, &asked).await }, move |()| {
             leptos::task::spawn_local(async move {
                 match kind {
-                    Kind::Model => models.reload().await,
-                    Kind::ToolServer => tools.reload().await,
+                    EntryKind::Model => models.reload().await,
+                    EntryKind::ToolServer => tools.reload().await,
                 }
                 connecting.report(kind, name.clone(), text.entry_removed(&name));
             });
@@ -79,23 +79,23 @@ pub(super) fn section_view(kind: Kind, text: Language) -> AnyView {
 }
 
 /// Returns the ID of the button that edits an entry. A name can contain any characters, and an ID cannot.
-fn edit_id(kind: Kind, name: &str) -> String {
+fn edit_id(kind: EntryKind, name: &str) -> String {
     name.bytes().fold(format!("edit-{}-", kind.path()), |id, byte| id + &format!("{byte:02x}"))
 }
 
 /// Returns a few words about an entry: the provider and its model, or the address of a tool server.
-fn about(entry: &Entry) -> Option<String> {
+fn about(entry: &SetupEntry) -> Option<String> {
     match entry.kind {
-        Kind::Model => {
+        EntryKind::Model => {
             let provider = entry.setting("provider")?.to_owned();
             let model = entry.setting("model").filter(|model| *model != entry.name);
             Some(model.map_or_else(|| provider.clone(), |model| format!("{provider} · {model}")))
         }
-        Kind::ToolServer => entry.setting("url").filter(|url| !url.is_empty()).map(str::to_owned),
+        EntryKind::ToolServer => entry.setting("url").filter(|url| !url.is_empty()).map(str::to_owned),
     }
 }
 
-fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Language) -> AnyView {
+fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text: Language) -> AnyView {
     let (kind, name) = (entry.kind, entry.name.clone());
     let origin = text.entry_origin(entry.origin);
     let about = about(&entry).map_or_else(|| origin.to_owned(), |about| format!("{about} · {origin}"));
@@ -107,7 +107,7 @@ fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Lan
     });
     // The API does not test tool servers of the settings file. Their status is shown instead.
     let is_added = entry.origin == SettingsOrigin::Page;
-    let trial = (is_added || kind == Kind::Model).then(|| Trial::new(kind));
+    let trial = (is_added || kind == EntryKind::Model).then(|| Trial::new(kind));
     let test_button = trial.map(|trial| trial.button(name.clone(), text));
     let is_asking = RwSignal::new(false);
     let removal = NodeRef::<html::Button>::new();
@@ -161,7 +161,7 @@ fn row(entry: Entry, connecting: Connecting, remove: Callback<String>, text: Lan
 
 /// Asks whether to remove the entry. The focus starts at the button that does not.
 fn confirmation(
-    kind: Kind,
+    kind: EntryKind,
     name: String,
     is_asking: RwSignal<bool>,
     removal: NodeRef<html::Button>,
@@ -210,14 +210,14 @@ fn confirmation(
 /// The test of a stored entry.
 #[derive(Clone, Copy)]
 struct Trial {
-    kind: Kind,
+    kind: EntryKind,
     loading: RwSignal<Loading>,
     result: RwSignal<Option<TestResult>>,
     task: StoredValue<Option<futures_util::future::AbortHandle>>,
 }
 
 impl Trial {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: EntryKind) -> Self {
         let trial = Self {
             kind,
             loading: RwSignal::new(Loading::Idle),

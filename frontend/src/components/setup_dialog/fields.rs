@@ -6,7 +6,7 @@ use crate::{
     components::parts::listbox::{Choice, Listbox},
     language::Language,
     reactive::{effect, memo},
-    setup::{Dialog, Field, Input, Kind},
+    setup::{Dialog, EntryKind, Field, SetupInput},
 };
 
 /// A field whose text is hidden unless the user shows it. `press` receives its key presses.
@@ -36,7 +36,7 @@ pub(crate) fn secret_field(
                 aria-describedby=move || described_by(dialog, field)
                 aria-invalid=move || has_problem(dialog, field)
                 prop:value=move || dialog.text_of(field)
-                on:input:target=move |event| dialog.feed(Input::Write(field, event.target().value()))
+                on:input:target=move |event| dialog.feed(SetupInput::Write(field, event.target().value()))
                 on:keydown=move |event| if let Some(press) = press { press.run(event) }
             />
             <button
@@ -86,7 +86,7 @@ pub(crate) fn choice_field(
     choices: Vec<Choice>,
     text: Language,
 ) -> AnyView {
-    let choose = Callback::new(move |value| dialog.feed(Input::Write(field, value)));
+    let choose = Callback::new(move |value| dialog.feed(SetupInput::Write(field, value)));
     let chosen = Signal::derive(move || dialog.text_of(field));
     let mut list = Listbox::of(field.id(), field.id(), label, choices, chosen, choose);
     list.described_by = Signal::derive(move || described_by(dialog, field));
@@ -134,7 +134,7 @@ pub(crate) fn lines_field(
             aria-describedby=move || described_by(dialog, field)
             aria-invalid=move || has_problem(dialog, field)
             prop:value=move || dialog.text_of(field)
-            on:input:target=move |event| dialog.feed(Input::Write(field, event.target().value()))
+            on:input:target=move |event| dialog.feed(SetupInput::Write(field, event.target().value()))
         />
     };
     labelled(dialog, field, label, Some(hint.into_any()), content.into_any(), text)
@@ -154,12 +154,12 @@ fn input(dialog: Dialog, field: Field, keyboard: &'static str, press: Option<Cal
             spellcheck="false"
             dir="auto"
             // The dialog begins with the first of these that it has.
-            autofocus=dialog.kind == Kind::ToolServer && matches!(field, Field::Name | Field::Address)
+            autofocus=dialog.kind == EntryKind::ToolServer && matches!(field, Field::Name | Field::Address)
             maxlength=longest.to_string()
             aria-describedby=move || described_by(dialog, field)
             aria-invalid=move || has_problem(dialog, field)
             prop:value=move || dialog.text_of(field)
-            on:input:target=move |event| dialog.feed(Input::Write(field, event.target().value()))
+            on:input:target=move |event| dialog.feed(SetupInput::Write(field, event.target().value()))
             on:keydown=move |event| if let Some(press) = press { press.run(event) }
         />
     }

@@ -14,7 +14,7 @@ use crate::{
     },
     language::Language,
     reactive::memo,
-    setup::{Dialog, Field, Input, Kind, Provider, Setup, Work},
+    setup::{Dialog, EntryKind, Field, Provider, Setup, SetupInput, Work},
 };
 
 /// The fields. Those of a new model follow when the provider is chosen.
@@ -49,7 +49,7 @@ fn providers_view(dialog: Dialog, chosen: Memo<Option<Provider>>, text: Language
                     data-testid=format!("provider-{}", provider.name())
                     autofocus=at == 0
                     prop:checked=move || chosen.get() == Some(provider)
-                    on:change=move |_| dialog.feed(Input::Choose(provider))
+                    on:change=move |_| dialog.feed(SetupInput::Choose(provider))
                 />
                 <span class="provider-name">{name}</span>
                 <span class="provider-about">{about}</span>
@@ -94,12 +94,12 @@ pub(crate) fn connection_view(dialog: Dialog, provider: Provider, text: Language
                     data-testid=move || if finding.get().is_some() { "cancel-find" } else { "find-models" }
                     on:click=move |_| {
                         let is_finding = finding.get_untracked().is_some();
-                        dialog.feed(if is_finding { Input::Cancel } else { Input::Find });
+                        dialog.feed(if is_finding { SetupInput::Cancel } else { SetupInput::Find });
                     }
                 >
                     {move || if finding.get().is_some() { text.cancel() } else { text.model_find() }}
                 </button>
-                {progress(finding, Kind::Model, true, text)}
+                {progress(finding, EntryKind::Model, true, text)}
             </div>
         </fieldset>
     }
@@ -110,7 +110,7 @@ pub(crate) fn connection_view(dialog: Dialog, provider: Provider, text: Language
 fn find_at_enter(dialog: Dialog, event: &KeyboardEvent) {
     if event.key() == "Enter" && !is_composing(event) {
         event.prevent_default();
-        dialog.feed(Input::Find);
+        dialog.feed(SetupInput::Find);
     }
 }
 
@@ -171,8 +171,8 @@ fn model_field(dialog: Dialog, text: Language) -> AnyView {
         choices: choices.into(),
         described_by: Signal::derive(move || described_by(dialog, Field::Model)),
         is_invalid: Signal::derive(move || has_problem(dialog, Field::Model).is_some()),
-        write: Callback::new(move |typed| dialog.feed(Input::Write(Field::Model, typed))),
-        choose: Callback::new(move |model| dialog.feed(Input::Pick(model))),
+        write: Callback::new(move |typed| dialog.feed(SetupInput::Write(Field::Model, typed))),
+        choose: Callback::new(move |model| dialog.feed(SetupInput::Pick(model))),
     };
     let hint = view! { <span role="status" data-testid="models-found">{hint}</span> };
     labelled(dialog, Field::Model, text.model_id(), Some(hint.into_any()), field.view(), text)

@@ -6,7 +6,7 @@ use tallybook_protocol::{LeftOutTestedTool, ModelTest, TestedTool, ToolServerTes
 use crate::{
     components::parts::icon::{Draw, Icon},
     language::Language,
-    setup::{Kind, TestResult, Work},
+    setup::{EntryKind, TestResult, Work},
 };
 
 /// The result of a test.
@@ -92,7 +92,7 @@ fn failure(title: &'static str, reason: Option<String>) -> AnyView {
 }
 
 /// The words for a request that is under way.
-pub(crate) fn progress(work: Memo<Option<Work>>, kind: Kind, is_new: bool, text: Language) -> AnyView {
+pub(crate) fn progress(work: Memo<Option<Work>>, kind: EntryKind, is_new: bool, text: Language) -> AnyView {
     let words = move || {
         work.get().map(|work| {
             view! {

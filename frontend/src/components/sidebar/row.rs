@@ -24,7 +24,7 @@ use crate::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RowState {
     Shown,
     Renaming,
     Choosing,
@@ -43,9 +43,9 @@ pub(crate) fn SidebarRow(
 ) -> impl IntoView {
     let uuid = item.uuid;
     let state = memo(move |_| match () {
-        () if list.renaming.get() == Some(uuid) => State::Renaming,
-        () if list.is_selecting() => State::Choosing,
-        () => State::Shown,
+        () if list.renaming.get() == Some(uuid) => RowState::Renaming,
+        () if list.is_selecting() => RowState::Choosing,
+        () => RowState::Shown,
     });
     // Follows changes. A conversation that leaves the list keeps its last state.
     let item = memo(move |last: Option<&ConversationSummary>| {
@@ -55,9 +55,9 @@ pub(crate) fn SidebarRow(
         <li class="conversation-row">
             {move || {
                 match state.get() {
-                    State::Shown => view! { <Shown item current open menu /> }.into_any(),
-                    State::Renaming => view! { <RenameField item=item.get_untracked() list /> }.into_any(),
-                    State::Choosing => view! { <Choice item list /> }.into_any(),
+                    RowState::Shown => view! { <Shown item current open menu /> }.into_any(),
+                    RowState::Renaming => view! { <RenameField item=item.get_untracked() list /> }.into_any(),
+                    RowState::Choosing => view! { <Choice item list /> }.into_any(),
                 }
             }}
         </li>

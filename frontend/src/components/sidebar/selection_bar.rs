@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::parts::ids::link_id,
-    conversation_list::{ConversationList, View},
+    conversation_list::{ConversationList, ListView},
     language::use_language,
     mount_schedule::in_next_frame,
     reactive::memo,
@@ -18,7 +18,7 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
     let text = use_language();
     let is_selecting = memo(move |_| list.is_selecting());
     let chosen = memo(move |_| list.chosen());
-    let are_archived = memo(move |_| list.view() == View::Archive);
+    let are_archived = memo(move |_| list.view() == ListView::Archive);
     let are_pinned =
         memo(move |_| chosen.with(|chosen| chosen.iter().all(|uuid| list.find(*uuid).is_some_and(|item| item.pinned))));
     let act = move |name: &'static str, label: Signal<&'static str>, run: fn(ConversationList, &[Uuid])| {
@@ -67,7 +67,7 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
                         list.pin(chosen, !are_pinned);
                     }))}
                     {act("archive-chosen", archive_label, |list, chosen| {
-                        list.archive(chosen, untrack(|| list.view() != View::Archive));
+                        list.archive(chosen, untrack(|| list.view() != ListView::Archive));
                     })}
                     {act("delete-chosen", Signal::stored(text.delete()), ConversationList::delete)}
                     <button

@@ -6,13 +6,13 @@ use tallybook_protocol::{ConfiguredToolServer, SettingsOrigin, ToolServerFields,
 use super::{focuses, problem, refused, texts, write};
 use crate::{
     api::ApiError,
-    setup::{Effect, Fault, Field, Input, Kind, Reason, Setup, TestResult},
+    setup::{EntryKind, Fault, Field, Reason, Setup, SetupEffect, SetupInput, TestResult},
 };
 
 const URL: &str = "https://tools.example.com/mcp";
 
 fn new() -> Setup {
-    let mut setup = Setup::new(Kind::ToolServer, None);
+    let mut setup = Setup::new(EntryKind::ToolServer, None);
     write(&mut setup, Field::Name, " docs ");
     write(&mut setup, Field::Address, URL);
     setup
@@ -39,34 +39,34 @@ fn stored() -> ConfiguredToolServer {
 }
 
 fn edited() -> Setup {
-    Setup::new(Kind::ToolServer, Some(stored().into()))
+    Setup::new(EntryKind::ToolServer, Some(stored().into()))
 }
 
 /// Returns the settings that the setup stores as a new tool server.
 fn added(setup: &mut Setup) -> (u32, Value) {
-    match setup.take(Input::Save).as_slice() {
-        [Effect::Add(ticket, sent)] => (*ticket, Value::Object(sent.clone())),
+    match setup.take(SetupInput::Save).as_slice() {
+        [SetupEffect::Add(ticket, sent)] => (*ticket, Value::Object(sent.clone())),
         effects => panic!("{} effects, {:?}", effects.len(), problem(setup)),
     }
 }
 
 /// Returns the changes that the setup sends.
 fn changed(setup: &mut Setup) -> Value {
-    match setup.take(Input::Save).as_slice() {
-        [Effect::Update(_, name, Some(3), changes)] if name == "docs" => Value::Object(changes.clone()),
+    match setup.take(SetupInput::Save).as_slice() {
+        [SetupEffect::Update(_, name, Some(3), changes)] if name == "docs" => Value::Object(changes.clone()),
         effects => panic!("{} effects, {:?}", effects.len(), problem(setup)),
     }
 }
 
 #[test]
 fn a_new_server_needs_a_name_and_an_address_alone() {
-    let mut setup = Setup::new(Kind::ToolServer, None);
-    focuses(&mut setup, Input::Save, Some(Field::Name));
+    let mut setup = Setup::new(EntryKind::ToolServer, None);
+    focuses(&mut setup, SetupInput::Save, Some(Field::Name));
     write(&mut setup, Field::Name, "docs");
-    focuses(&mut setup, Input::Test, Some(Field::Address));
+    focuses(&mut setup, SetupInput::Test, Some(Field::Address));
     assert_eq!(problem(&setup), Some((Some(Field::Address), Reason::Field(Fault::Missing))));
     write(&mut setup, Field::Address, "tools.example.com");
-    focuses(&mut setup, Input::Save, Some(Field::Address));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Address));
     assert_eq!(added(&mut new()).1, json!({"name": "docs", "url": URL}));
 }
 
@@ -74,11 +74,11 @@ fn a_new_server_needs_a_name_and_an_address_alone() {
 fn a_token_and_another_header_become_headers() {
     let mut setup = new();
     write(&mut setup, Field::Authentication, "token");
-    focuses(&mut setup, Input::Save, Some(Field::Secret));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Secret));
     write(&mut setup, Field::Secret, " Bearer abc ");
     assert_eq!(added(&mut setup.clone()).1["headers"], json!({"Authorization": "Bearer abc"}));
     write(&mut setup, Field::Authentication, "header");
-    focuses(&mut setup, Input::Save, Some(Field::Header));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Header));
     write(&mut setup, Field::Header, "X-Api-Key");
     assert_eq!(added(&mut setup.clone()).1["headers"], json!({"X-Api-Key": "Bearer abc"}));
     write(&mut setup, Field::Authentication, "");
@@ -97,7 +97,7 @@ fn a_server_can_have_several_headers() {
     assert!(!format!("{setup:?}").contains("a:b"));
     for wrong in ["X-Team", ": maps", "X-Team:", "authorization: Bearer d", "X-Team: a\nx-team: b"] {
         write(&mut setup, Field::MoreHeaders, wrong);
-        focuses(&mut setup, Input::Save, Some(Field::MoreHeaders));
+        focuses(&mut setup, SetupInput::Save, Some(Field::MoreHeaders));
         assert_eq!(problem(&setup), Some((Some(Field::MoreHeaders), Reason::Field(Fault::NotAHeader))), "{wrong}");
     }
     write(&mut setup, Field::Authentication, "");
@@ -113,7 +113,7 @@ fn an_unencrypted_address_must_be_allowed_unless_it_is_local() {
     }
     let mut setup = new();
     write(&mut setup, Field::Address, "http://tools.internal/mcp");
-    focuses(&mut setup, Input::Save, Some(Field::AllowHttp));
+    focuses(&mut setup, SetupInput::Save, Some(Field::AllowHttp));
     write(&mut setup, Field::AllowHttp, "yes");
     assert_eq!(added(&mut setup.clone()).1["allow_http"], true);
     write(&mut setup, Field::Address, URL);
@@ -126,7 +126,7 @@ fn settings_are_sent_as_the_api_expects_them() {
     write(&mut setup, Field::Approval, "low");
     write(&mut setup, Field::Include, "search_*, read,,");
     write(&mut setup, Field::Timeout, "soon");
-    focuses(&mut setup, Input::Save, Some(Field::Timeout));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Timeout));
     write(&mut setup, Field::Timeout, "30");
     write(&mut setup, Field::Pin, "block");
     assert_eq!(
@@ -157,16 +157,16 @@ fn refusals_are_reported_at_the_field_that_they_name() {
         (refused(422, "no-secret-key"), None),
     ] {
         let (ticket, _) = added(&mut setup);
-        focuses(&mut setup, Input::Saved(ticket, Err(error.clone())), field);
+        focuses(&mut setup, SetupInput::Saved(ticket, Err(error.clone())), field);
         assert_eq!(problem(&setup), Some((field, Reason::Request(error))));
     }
     let (ticket, _) = added(&mut setup);
-    assert!(setup.take(Input::Saved(ticket, Ok(stored().into()))) == [Effect::Done("docs".to_owned())]);
+    assert!(setup.take(SetupInput::Saved(ticket, Ok(stored().into()))) == [SetupEffect::Done("docs".to_owned())]);
 }
 
 #[test]
 fn stored_headers_are_kept_replaced_or_removed() {
-    assert!(edited().take(Input::Save) == [Effect::Done("docs".to_owned())], "nothing has changed");
+    assert!(edited().take(SetupInput::Save) == [SetupEffect::Done("docs".to_owned())], "nothing has changed");
     let mut setup = edited();
     let shown = texts(&setup, &[Field::Authentication, Field::Secret, Field::Exclude, Field::Timeout]);
     assert_eq!(shown, ["keep", "", "delete_*, move", "20"]);
@@ -184,28 +184,28 @@ fn stored_headers_are_kept_replaced_or_removed() {
 
 #[test]
 fn stored_headers_are_used_only_with_the_stored_settings() {
-    assert!(matches!(edited().take(Input::Test).as_slice(), [Effect::TestStored(_, name)] if name == "docs"));
+    assert!(matches!(edited().take(SetupInput::Test).as_slice(), [SetupEffect::TestStored(_, name)] if name == "docs"));
     let mut setup = edited();
     write(&mut setup, Field::Timeout, "30");
-    focuses(&mut setup, Input::Test, Some(Field::Authentication));
+    focuses(&mut setup, SetupInput::Test, Some(Field::Authentication));
     assert_eq!(problem(&setup), Some((Some(Field::Authentication), Reason::Field(Fault::SecretAgain))));
     assert_eq!(changed(&mut setup), json!({"timeout_secs": 30}), "storing needs no secret");
     let mut setup = edited();
     write(&mut setup, Field::Address, "https://other.example.com/mcp");
-    focuses(&mut setup, Input::Save, Some(Field::Authentication));
+    focuses(&mut setup, SetupInput::Save, Some(Field::Authentication));
     write(&mut setup, Field::Authentication, "token");
     write(&mut setup, Field::Secret, "new");
-    let [Effect::Test(_, sent)] = &setup.take(Input::Test)[..] else { panic!("no test") };
+    let [SetupEffect::Test(_, sent)] = &setup.take(SetupInput::Test)[..] else { panic!("no test") };
     assert_eq!(sent["headers"], json!({"Authorization": "Bearer new"}));
 }
 
 #[test]
 fn a_test_counts_until_the_settings_change() {
     let mut setup = new();
-    let [Effect::Test(ticket, sent)] = &setup.take(Input::Test)[..] else { panic!("no test") };
+    let [SetupEffect::Test(ticket, sent)] = &setup.take(SetupInput::Test)[..] else { panic!("no test") };
     assert_eq!(Value::Object(sent.clone()), json!({"name": "docs", "url": URL}));
     let passed = TestResult::ToolServer(ToolServerTest { ok: true, ..ToolServerTest::default() });
-    assert!(setup.take(Input::Tested(*ticket, Ok(passed.clone()))) == [Effect::ShowTest]);
+    assert!(setup.take(SetupInput::Tested(*ticket, Ok(passed.clone()))) == [SetupEffect::ShowTest]);
     assert_eq!(setup.test(), Some(&passed));
     write(&mut setup, Field::Approval, "low");
     assert_eq!(setup.test(), None, "it showed which calls would need approval");
@@ -215,8 +215,10 @@ fn a_test_counts_until_the_settings_change() {
 fn a_change_by_another_admin_is_loaded_and_own_changes_stay() {
     let mut setup = edited();
     write(&mut setup, Field::Timeout, "30");
-    let [Effect::Update(ticket, ..)] = &setup.take(Input::Save)[..] else { panic!("no request") };
-    let [Effect::Load(ticket, _)] = &setup.take(Input::Saved(*ticket, Err(refused(412, "version-changed"))))[..] else {
+    let [SetupEffect::Update(ticket, ..)] = &setup.take(SetupInput::Save)[..] else { panic!("no request") };
+    let [SetupEffect::Load(ticket, _)] =
+        &setup.take(SetupInput::Saved(*ticket, Err(refused(412, "version-changed"))))[..]
+    else {
         panic!("no request")
     };
     let mut theirs = stored();
@@ -224,9 +226,9 @@ fn a_change_by_another_admin_is_loaded_and_own_changes_stay() {
     theirs.has_headers = false;
     theirs.fields.timeout_secs = Some(5);
     theirs.fields.risk = None;
-    focuses(&mut setup, Input::Loaded(*ticket, Ok(theirs.into())), None);
+    focuses(&mut setup, SetupInput::Loaded(*ticket, Ok(theirs.into())), None);
     assert_eq!(problem(&setup), Some((None, Reason::Changed)));
     assert_eq!(texts(&setup, &[Field::Timeout, Field::Approval, Field::Authentication]), ["30", "", ""]);
-    let [Effect::Update(_, _, Some(4), changes)] = &setup.take(Input::Save)[..] else { panic!("no request") };
+    let [SetupEffect::Update(_, _, Some(4), changes)] = &setup.take(SetupInput::Save)[..] else { panic!("no request") };
     assert_eq!(Value::Object(changes.clone()), json!({"timeout_secs": 30}));
 }

@@ -11,10 +11,10 @@ use crate::{
     language::Language,
     mount_schedule::in_next_frame,
     phrase::{MAX_PLACES, Phrase},
-    places::{self, Place},
+    places::{self, Match},
     reactive::{effect, memo},
     reveal,
-    search::{Finder, Stage, Step, Walk},
+    search::{Finder, SearchStep, Stage, Walk},
     session::Session,
     transcript::Transcript,
 };
@@ -39,7 +39,7 @@ struct Counted {
 
 /// State of the server's search in messages that are not loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum FindProgress {
     Asking,
     /// The next page is to be asked for.
     Unfinished,
@@ -127,7 +127,7 @@ impl Finding {
     fn find(self, typed: String, phrase: &Phrase) -> Counted {
         let places = self.session.transcript.with_untracked(|shown| places::find(shown, phrase));
         let is_capped = places.len() == MAX_PLACES;
-        let goal = |place: Place| Goal {
+        let goal = |place: Match| Goal {
             conversation: self.conversation,
             message: place.message,
             call: place.call,
@@ -142,19 +142,19 @@ impl Finding {
             // Until there is an answer, the hits are those of what was typed before.
             let hits = if search.answered() == query { search.hits() } else { &[] };
             let elsewhere = |hit: &&SearchHit| hit.shown && !hit.message_id.is_some_and(is_loaded);
-            let place = |hit: &SearchHit| Some(Place { message: hit.message_id?, call: hit.tool_call_id, nth: 0 });
-            let found: Vec<Place> = hits.iter().filter(elsewhere).filter_map(place).collect();
+            let place = |hit: &SearchHit| Some(Match { message: hit.message_id?, call: hit.tool_call_id, nth: 0 });
+            let found: Vec<Match> = hits.iter().filter(elsewhere).filter_map(place).collect();
             // Hits come in the order of the conversation: behind a loaded one all are loaded.
             let reaches_loaded = hits.last().and_then(|hit| hit.message_id).is_some_and(is_loaded);
             match search.stage() {
-                Stage::Typing | Stage::Asking => (found, Progress::Asking),
-                Stage::More if !reaches_loaded => (found, Progress::Unfinished),
-                Stage::Off | Stage::More | Stage::Done => (found, Progress::Done),
-                Stage::Failed(_) => (found, Progress::Failed),
+                Stage::Typing | Stage::Asking => (found, FindProgress::Asking),
+                Stage::More if !reaches_loaded => (found, FindProgress::Unfinished),
+                Stage::Off | Stage::More | Stage::Done => (found, FindProgress::Done),
+                Stage::Failed(_) => (found, FindProgress::Failed),
             }
         });
-        let is_asking = progress == Progress::Asking || progress == Progress::Unfinished && self.find_more();
-        let has_more = is_capped || progress != Progress::Done;
+        let is_asking = progress == FindProgress::Asking || progress == FindProgress::Unfinished && self.find_more();
+        let has_more = is_capped || progress != FindProgress::Done;
         let not_loaded = elsewhere.len();
         let goals: Vec<Goal> = elsewhere.into_iter().chain(places).map(goal).collect();
         Counted { typed, goals, not_loaded, is_asking, has_more }
@@ -186,7 +186,7 @@ impl Finding {
     }
 
     /// Goes to the next or previous place.
-    pub(super) fn step(self, step: Step) {
+    pub(super) fn step(self, step: SearchStep) {
         self.count();
         let count = self.counted.with_untracked(|counted| counted.goals.len());
         self.walk.update(|walk| {

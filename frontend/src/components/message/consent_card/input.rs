@@ -7,7 +7,7 @@ use super::card::Card;
 use crate::{
     browser,
     components::{
-        message::call_text::{CallPart, Part, is_folded_at_first},
+        message::call_text::{CallPart, CallTextPart, is_folded_at_first},
         parts::ids::card_id,
     },
     mount_schedule::in_next_frame,
@@ -28,7 +28,7 @@ impl Card {
         view! {
             <div class="consent-input" class:unfolded=move || is_unfolded.get()>
                 {edge(saw_start)}
-                <CallPart part=Part::Input id call session=Some(session) is_wanted=is_unfolded />
+                <CallPart part=CallTextPart::Input id call session=Some(session) is_wanted=is_unfolded />
                 {move || ends.get().then(|| edge(saw_end))}
             </div>
         }
