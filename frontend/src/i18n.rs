@@ -3,8 +3,10 @@
 //! Errors of a request or a turn come from the server in English, with a stable code. `problem` and `turn_error` map
 //! the codes to texts in the page's language.
 
+mod answer;
+mod conversations;
 mod greeting;
-mod sentences;
+mod problems;
 
 use tallybook_markdown::Labels;
 
@@ -39,7 +41,7 @@ macro_rules! texts {
 
 // These modules use the macro, so they come after it.
 mod files;
-mod look;
+mod header;
 mod model_setup;
 mod plan;
 mod playback;
@@ -430,7 +432,7 @@ mod tests {
                 language.tool_server_setup_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
-                language.look_texts(),
+                language.header_texts(),
                 language.model_setup_texts(),
                 language.plan_texts(),
                 language.sharing_texts(),

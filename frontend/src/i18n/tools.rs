@@ -1,8 +1,9 @@
 //! Texts about tools, reasoning, approval of tool calls, and progress of tool calls.
 
-use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, Verdict};
+use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, ToolCallStatus, Verdict};
 
 use crate::{
+    format,
     language::Language,
     transcript::{Decided, Progress},
 };
@@ -266,6 +267,95 @@ impl Language {
         match message {
             Some(message) => format!("{count} · {message}"),
             None => count,
+        }
+    }
+
+    /// Returns an example question for a tool of which only the name is known.
+    pub(crate) fn show_tool(self, tool: &str) -> String {
+        match self {
+            Self::English => format!("Show me what {tool} can do, with an example"),
+            Self::Japanese => format!("{tool} でできることを、例を挙げて見せて"),
+        }
+    }
+
+    /// Returns the number of tools that are not listed.
+    pub(crate) fn more_tools(self, count: usize) -> String {
+        match self {
+            Self::English => format!("and {count} more"),
+            Self::Japanese => format!("ほか{count}件"),
+        }
+    }
+
+    /// Label of the button that shows the rest of a long text, by its length.
+    pub(crate) fn show_all(self, characters: usize) -> String {
+        let characters = format::count(characters);
+        match self {
+            Self::English => format!("Show all ({characters} characters)"),
+            Self::Japanese => format!("すべて表示（{characters}文字）"),
+        }
+    }
+
+    /// Label of the button that loads the rest of a text, by its size if that is known.
+    pub(crate) fn show_all_bytes(self, bytes: Option<i64>) -> String {
+        let size = bytes.map(|bytes| format::size(self, bytes));
+        match (self, size) {
+            (Self::English, Some(size)) => format!("Show all ({size})"),
+            (Self::English, None) => "Show all".to_owned(),
+            (Self::Japanese, Some(size)) => format!("すべて表示（{size}）"),
+            (Self::Japanese, None) => "すべて表示".to_owned(),
+        }
+    }
+
+    /// Heading of a group of finished calls.
+    pub(crate) fn tool_calls(self, count: usize) -> String {
+        match self {
+            Self::English => format!("{count} tool calls"),
+            Self::Japanese => format!("ツール呼び出し{count}件"),
+        }
+    }
+
+    /// Says when a call started and ended, as times of day.
+    pub(crate) fn ran_at(self, start: &str, end: &str) -> String {
+        match self {
+            Self::English if start == end => format!("Ran at {start}"),
+            Self::English => format!("Ran from {start} to {end}"),
+            Self::Japanese if start == end => format!("{start}に実行"),
+            Self::Japanese => format!("{start}から{end}まで実行"),
+        }
+    }
+
+    /// Returns the number of failed calls of a group.
+    pub(crate) fn failed_calls(self, count: usize) -> String {
+        match self {
+            Self::English => format!("{count} failed"),
+            Self::Japanese => format!("{count}件失敗"),
+        }
+    }
+
+    /// Returns the label of a tool call's status.
+    pub(crate) const fn call_status(self, status: ToolCallStatus) -> &'static str {
+        match status {
+            ToolCallStatus::Pending => self.call_running(),
+            ToolCallStatus::AwaitingApproval => self.call_awaiting_approval(),
+            ToolCallStatus::Success => self.call_done(),
+            ToolCallStatus::Error => self.call_failed(),
+            ToolCallStatus::Denied => self.call_denied(),
+            ToolCallStatus::Cancelled => self.call_cancelled(),
+            ToolCallStatus::Interrupted => self.call_interrupted(),
+            ToolCallStatus::Unknown => self.call_unknown(),
+        }
+    }
+
+    /// Explains why a call has no output.
+    pub(crate) const fn call_note(self, status: ToolCallStatus) -> Option<&'static str> {
+        match status {
+            ToolCallStatus::Pending => Some(self.still_running()),
+            ToolCallStatus::AwaitingApproval => Some(self.needs_approval_to_run()),
+            ToolCallStatus::Success => Some(self.no_output()),
+            ToolCallStatus::Denied => Some(self.was_denied()),
+            ToolCallStatus::Cancelled => Some(self.was_cancelled()),
+            ToolCallStatus::Interrupted => Some(self.was_interrupted()),
+            ToolCallStatus::Error | ToolCallStatus::Unknown => None,
         }
     }
 }
