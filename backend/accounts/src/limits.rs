@@ -34,6 +34,8 @@ pub(crate) const USERS_AT_ONCE: u32 = 100;
 pub(crate) const IDLE_LIFETIME: Duration = Duration::days(14);
 /// Maximum lifetime of a session, however often it is used.
 pub const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
+/// Maximum time between the authorization request to an identity provider and the callback.
+pub const FLOW_LIFETIME: Duration = Duration::minutes(10);
 /// Maximum age of a session at which it still proves ownership of an account that has no password.
 pub(crate) const FRESH_FOR: Duration = Duration::minutes(10);
 /// Maximum lifetime of an API key that has an expiration time.

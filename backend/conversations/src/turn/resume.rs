@@ -19,7 +19,7 @@ use crate::{
     ServiceError,
     access::Access,
     context::Context,
-    journal::TurnSubscription,
+    journal::{TurnSubscription, answer::bytes_in},
     models::Model,
     quota,
     service::ConversationService,
@@ -36,7 +36,6 @@ use crate::{
         context::history::text_of,
         resume_state::whole_steps,
         start::{NewRun, StartPermit, commit_and_run},
-        step_text::bytes_in,
         subscribe::{EventsAnswer, subscribe_stored},
     },
 };

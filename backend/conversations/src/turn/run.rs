@@ -1,6 +1,6 @@
-//! Runs one turn in a task of its own: renews the turn's lease, runs the agent, and stores the end. The run does not
-//! depend on client connections. It continues until the answer is complete, fails, is stopped or waits for approval,
-//! until this process loses the lease, or until the server shuts down.
+//! Runs one turn in a task of its own: runs the agent, and stores the end, while the process holds the turn's lease
+//! (`lease`). The run does not depend on client connections. It continues until the answer is complete, fails, is
+//! stopped or waits for approval, until this process loses the lease, or until the server shuts down.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -24,13 +24,14 @@ use crate::{
     context::Context,
     store::{
         ConversationId, message_files,
-        turns::{self, FIRST_EPOCH, TurnRows},
+        turns::{FIRST_EPOCH, TurnRows},
         user_settings::TurnSettings,
     },
     turn::{
         api::client_input::ClientInput,
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, prompt_files::PromptFiles, summary},
         finish::{EndError, EndWriter, RunEnd},
+        lease::keep_lease,
         plan::find_place,
         read_file::with_read_file,
         recorder::{
@@ -97,7 +98,7 @@ impl Turn {
         let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
         let result = tokio::select! {
             result = answer => result.ok(),
-            () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
+            () = keep_lease(&self.context, self.rows) => Some(Err(RecordError::LostLease.into())),
         };
         // The turn leaves the group commit, because the write of the end also stores the remaining text.
         drop(membership);
@@ -120,7 +121,7 @@ impl Turn {
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
             // elsewhere, or that an unconfirmed commit has stored this end already.
-            let lease = self.keep_lease().then(|()| std::future::pending());
+            let lease = keep_lease(&self.context, self.rows).then(|()| std::future::pending());
             let stored = tokio::select! {
                 stored = end_writer.write(&end) => stored,
                 () = lease => None,
@@ -246,22 +247,6 @@ impl Turn {
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await
-    }
-
-    /// Renews the lease at intervals of a quarter of its duration. Returns when the turn no longer belongs to this
-    /// process.
-    async fn keep_lease(&self) {
-        let Context { db, settings, .. } = &*self.context;
-        loop {
-            tokio::time::sleep(settings.lease / 4).await;
-            let TurnRows { assistant_message_id, epoch, .. } = self.rows;
-            match turns::renew_lease(db, assistant_message_id, epoch, settings.lease).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                // The database may be available again before the lease expires.
-                Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
-            }
-        }
     }
 
     /// Logs the end of this run: its stored status, its duration, and its totals, but no text of the conversation.

@@ -12,6 +12,7 @@ use tallybook_protocol::{MessageId, MessagePart};
 
 use crate::{
     context::Context,
+    journal::answer::bytes_in,
     limits::{MAX_READ_BYTES, MIN_READ_BYTES},
     store::{
         ConversationId, message_files, messages, model_calls,
@@ -20,7 +21,7 @@ use crate::{
         tool_call_files::add_files,
         tool_calls,
     },
-    turn::{context::prompt_files::PromptFiles, step_text::bytes_in},
+    turn::context::prompt_files::PromptFiles,
 };
 
 /// Result in the prompt for a call that has none, because the server or the user ended the turn while the call ran.
