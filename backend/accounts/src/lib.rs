@@ -25,9 +25,9 @@ mod sessions;
 mod settings;
 mod sign_in;
 mod store;
+mod stream_revocation;
 mod throttle;
 mod users;
-mod watch;
 mod weak_passwords;
 
 pub use caller::{Caller, Credential, UserId};

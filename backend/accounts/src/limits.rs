@@ -74,7 +74,7 @@ pub(crate) const REFUSAL_LOG_INTERVAL: Duration = Duration::hours(1);
 /// requests.
 pub(crate) const MAX_REFUSALS_LOGGED: i64 = 500;
 
-/// Poll interval for checking whether the readers of open streams still have access.
+/// Poll interval for checking whether the callers of open streams still have access.
 pub(crate) const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 /// Maximum number of sessions or API keys that one statement checks.
 pub(crate) const WATCHED_AT_ONCE: usize = 500;

@@ -101,7 +101,7 @@ pub(crate) async fn release(db: &Database, id: ConversationId, until: DateTime<U
 }
 
 /// Returns `true` if an API client created the conversation.
-pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+pub(crate) async fn is_of_api_client(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
     let found: i64 = db
         .reader()
         .query(select!("SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL"))

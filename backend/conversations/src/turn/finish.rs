@@ -98,7 +98,7 @@ pub(crate) struct EndWriter<'a> {
     pub(crate) model: &'a Model,
     pub(crate) mode: AnswerMode,
     /// `true` if an API client supplied the turn's input in place of the stored history.
-    pub(crate) is_given: bool,
+    pub(crate) has_client_input: bool,
 }
 
 impl EndWriter<'_> {
@@ -224,7 +224,7 @@ impl EndWriter<'_> {
         if may_have_open_calls && row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
         }
-        if self.is_given && row.status == MessageStatus::Complete {
+        if self.has_client_input && row.status == MessageStatus::Complete {
             api_clients::delete_turn_input(&mut write.tx, message_id).await?;
         }
         write.commit(slice::from_ref(&encoded)).await?;

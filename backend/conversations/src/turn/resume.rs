@@ -136,7 +136,7 @@ async fn try_resume(
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
     });
-    let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
+    let client_input = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
@@ -160,7 +160,7 @@ async fn try_resume(
         rows,
         model,
         settings,
-        given,
+        client_input,
         mode,
         question: None,
         first_events,

@@ -56,7 +56,7 @@ pub(crate) struct Turn {
     pub(crate) settings: TurnSettings,
     pub(crate) server_settings: Arc<ChangeableSettings>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) given: Option<Arc<ClientInput>>,
+    pub(crate) client_input: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,
@@ -116,7 +116,7 @@ impl Turn {
                 conversation_id: self.conversation_id,
                 model,
                 mode: self.mode,
-                is_given: self.given.is_some(),
+                has_client_input: self.client_input.is_some(),
             };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
@@ -174,9 +174,9 @@ impl Turn {
             tools
         };
         let is_resumed = epoch != FIRST_EPOCH;
-        let given = self.given.as_deref();
+        let client_input = self.client_input.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =
-            given.map(ClientInput::without_messages).unwrap_or_default();
+            client_input.map(ClientInput::without_messages).unwrap_or_default();
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
         let overhead_tokens = context.agent.tokens_beside_history(&tools.specs())?
             + tokens::of_tools(&client_tools)
@@ -192,7 +192,7 @@ impl Turn {
             rows: self.rows,
             model: &self.model,
             settings: &self.server_settings,
-            given,
+            client_input,
             is_resumed,
             overhead_tokens,
             previous_tokens: 0,
@@ -324,7 +324,7 @@ mod tests {
                 has_documents: false,
             },
             server_settings: context.changeable(),
-            given: None,
+            client_input: None,
             mode: AnswerMode::React,
             question: None,
             log: Arc::clone(&log),

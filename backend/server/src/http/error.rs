@@ -205,7 +205,7 @@ impl ApiError {
             Self::Service(ServiceError::TooLargeToCopy) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "too-large-to-copy", "Too large to copy")
             }
-            Self::Service(ServiceError::TooManyPlainCalls) => {
+            Self::Service(ServiceError::TooManyDirectCalls) => {
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "Too many requests")
             }
             Self::Service(ServiceError::Invalid(_) | ServiceError::NothingToCopy) => {

@@ -265,8 +265,8 @@ pub(crate) fn push_turn<'a>(
     }
     let texts = push_steps(model_calls, tool_calls, is_resumed, limits, history);
     // Text that is not in the stored steps, because the last step was aborted.
-    let told_bytes = bytes_in(&message.content, &texts);
-    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
+    let steps_bytes = bytes_in(&message.content, &texts);
+    let rest = message.content.get(steps_bytes..).unwrap_or_default().trim_start_matches('\n');
     if !rest.is_empty() {
         history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
     }

@@ -114,7 +114,7 @@ async fn find_due(
     let covered = covered_on(&branch, &summaries::list_places(db, conversation_id).await?);
     let (covered, before) = covered.last().map_or((0, None), |(covered, place)| (*covered, Some(place.id)));
     let outside = &branch[2 * covered..];
-    let kept = if summaries::is_of_program(db, conversation_id).await? {
+    let kept = if summaries::is_of_api_client(db, conversation_id).await? {
         0
     } else {
         let after_tokens = memory.after_tokens(model.window());
