@@ -9,7 +9,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
 use tallybook_database::{Database, broke_before_commit, now, with_retries};
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage,
+    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage, first_bytes,
 };
 
 use crate::{
@@ -190,7 +190,7 @@ impl EndWriter<'_> {
     /// Stores and sends the fallback end: the status `failed`, and at most [`MAX_FALLBACK_END_BYTES`] of the text.
     async fn try_write_fallback(&self) -> sqlx::Result<()> {
         self.writer.settle().await?;
-        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
+        let content = self.log.read_text(|text| first_bytes(text, MAX_FALLBACK_END_BYTES).to_owned());
         let row = TurnEnd {
             content: &content,
             status: MessageStatus::Failed,

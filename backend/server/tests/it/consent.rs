@@ -9,8 +9,9 @@ mod restarts;
 mod reviews;
 mod saved_approvals;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use reqwest::{Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +36,7 @@ pub(crate) struct Orders(Arc<Mutex<Vec<String>>>);
 impl Orders {
     /// Returns the dishes that were ordered.
     pub(crate) fn orders(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
@@ -46,7 +47,7 @@ impl Tool for Orders {
     const RISK: Risk = Risk::High;
 
     async fn call(&self, Dish { dish }: Dish) -> Result<ToolOutput, ToolError> {
-        self.0.lock().unwrap().push(dish.clone());
+        self.0.lock().push(dish.clone());
         Ok(ToolOutput::text(format!("ordered {dish}")))
     }
 }

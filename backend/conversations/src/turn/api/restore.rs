@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolResult};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, first_chars};
 
 use crate::{
     ServiceError,
@@ -197,7 +197,8 @@ fn place_of(
 /// always the same, so that guessing IDs reveals nothing.
 fn unknown(blocks: &[AssistantBlock]) -> ServiceError {
     let ids = blocks.iter().filter_map(AssistantBlock::tool_call).map(|call| call.id.as_str());
-    let ids: String = ids.collect::<Vec<_>>().join(", ").chars().take(200).collect();
+    let ids = ids.collect::<Vec<_>>().join(", ");
+    let ids = first_chars(&ids, 200);
     ServiceError::Invalid(format!(
         "No answer contains these calls together: {ids}. The conversation may have been deleted. Leave out the \
          message that requests them, and their results."

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::{AgentError, SideCall, SummaryExchange, summarize_conversation};
 use tallybook_llm::tokens;
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, first_chars};
 
 use crate::models::Model;
 use crate::{
@@ -212,8 +212,8 @@ async fn ask(
             Err(error) => return Err(error.into()),
             Ok(text) => {
                 let text = context.agent.redact_secrets(text);
-                let summary: String = text.trim().chars().take(max_chars).collect();
-                return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary) };
+                let summary = first_chars(text.trim(), max_chars);
+                return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary.to_owned()) };
             }
         }
     }

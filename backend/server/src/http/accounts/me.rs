@@ -161,12 +161,12 @@ pub(crate) async fn delete(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
 )]
-pub(crate) async fn export(state: State, user: SessionUser) -> Result<HttpResponse, ApiError> {
-    let (user, caller) = (user.0.user, user.0.clone());
+pub(crate) async fn export(state: State, SessionUser(caller): SessionUser) -> Result<HttpResponse, ApiError> {
+    let (user, owner) = (caller.user, caller.clone());
     let find = |accounts: Accounts| async move {
-        let (me, sessions) = (accounts.find_me(&user.0).await?, accounts.list_sessions(&user.0).await?);
-        let keys = accounts.list_keys(&user.0).await?;
-        Ok((me, sessions, keys, accounts.list_identities(&user.0).await?))
+        let (me, sessions) = (accounts.find_me(&owner).await?, accounts.list_sessions(&owner).await?);
+        let keys = accounts.list_keys(&owner).await?;
+        Ok((me, sessions, keys, accounts.list_identities(&owner).await?))
     };
     let (me, sessions, keys, identities) = state.run_accounts(find).await?;
     let me = with_changes(&state, caller, me).await?;

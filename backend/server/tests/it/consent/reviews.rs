@@ -331,9 +331,9 @@ fn program(engine: &Engine, model: &MockLlm, mock: &MockMcp) -> (tempfile::TempD
     fs::write(&file, settings).unwrap();
     let mut command = Program::command(engine, model);
     command.env("CONFIG_FILE", &file);
-    let command = std::sync::Mutex::new(command);
+    let command = parking_lot::Mutex::new(command);
     let engine = engine.clone();
-    (folder, move || TestApp::launch_command(&engine, &mut command.lock().unwrap()))
+    (folder, move || TestApp::launch_command(&engine, &mut command.lock()))
 }
 
 async fn connected(app: &TestApp) {
