@@ -15,8 +15,9 @@ impl ConversationService {
         specs.iter().filter(|spec| is_standalone(spec)).cloned().collect()
     }
 
-    /// Calls one of the tools that [`Self::standalone_tools`] lists, with `input_text` as its arguments and the same limits
-    /// as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own error.
+    /// Calls one of the tools that [`Self::standalone_tools`] lists, with `input_text` as its arguments and the same
+    /// limits as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own
+    /// error.
     pub async fn call_tool(&self, user: UserId, name: &str, input_text: &str) -> Result<ToolOutput, ToolError> {
         let context = &self.context;
         let tools = context.tool_servers.tools();

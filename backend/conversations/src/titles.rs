@@ -1,7 +1,8 @@
 //! Makes a conversation's title, from the first question or from the text that a model wrote when asked for a title.
 
-use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
 use tallybook_protocol::with_ellipsis;
+
+use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
 
 /// Maximum number of layers of marks that are removed from a model's title. Further layers stay.
 const MAX_LAYERS: usize = 8;

@@ -45,8 +45,8 @@ pub(super) const SIDE: Side = Side {
     ],
 };
 
-const ELICITATION_UNSUPPORTED: &str = "Tallybook does not pass a server's requests for input on to users. It does not declare \
-    the capability, and a call that needs it ends as `input_required`.";
+const ELICITATION_UNSUPPORTED: &str = "Tallybook does not pass a server's requests for input on to users. It does not \
+    declare the capability, and a call that needs it ends as `input_required`.";
 
 /// Builds the program under test.
 pub(super) fn build() -> Result<PathBuf> {

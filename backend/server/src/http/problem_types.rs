@@ -1,5 +1,5 @@
-//! The problem types of the errors of use cases: the HTTP status, the last segment of the problem type, and the title of
-//! each. `docs/reference/api.md` lists them.
+//! The problem types of the errors of use cases, each with its HTTP status and title. `docs/reference/api.md` lists
+//! them.
 
 use actix_web::http::StatusCode;
 use tallybook_accounts::{AccountsError, OpenIdError};
