@@ -1,9 +1,9 @@
 //! Keeps the lease of a running turn. The lease is this process's right to write the turn: if it expires, another
-//! process ends the turn as interrupted (`turn::recovery`), under the next epoch.
+//! process ends the turn as interrupted (`turn::recovery`).
 //!
-//! A process learns here that it has lost the lease, or when it writes: every write checks the turn's epoch
-//! (`TurnWriter::begin`), and the recorder then fails with `RecordError::LostLease`. The turn's run then stops and
-//! stores nothing more.
+//! A process learns here that it has lost the lease, or when it writes: every write checks that the turn is still this
+//! run's (`TurnWriter::begin`), and the recorder then fails with `RecordError::LostLease`. The run then stops and stores
+//! nothing more.
 
 use crate::{
     context::Context,
