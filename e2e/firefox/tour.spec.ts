@@ -33,7 +33,7 @@ test("a question is answered with tools, its calls can be opened, and a reload s
   }
   for (const pieces of [[ADD], [MULTIPLY], answer()]) model.answer(pieces);
   const shown = await chat.send("What is (12.5 + 7.25) × 4?");
-  await expect(shown, "the answer grows before the reader's eyes").toContainText("That makes");
+  await expect(shown, "the answer grows before the user's eyes").toContainText("That makes");
   await expect(shown).toHaveAttribute("data-status", "streaming");
   held.open();
   await expect(shown).toHaveAttribute("data-status", "complete");

@@ -9,10 +9,10 @@ import type { Page } from "@playwright/test";
 export async function watchNotifications(page: Page, permission: string): Promise<() => Promise<string[]>> {
   await page.addInitScript((permission) => {
     const shown: string[] = [];
-    class Told extends EventTarget {
+    class FakeNotification extends EventTarget {
       static permission = "default";
       static async requestPermission() {
-        Told.permission = permission;
+        FakeNotification.permission = permission;
         return permission;
       }
       constructor(title: string, options: NotificationOptions) {
@@ -21,7 +21,7 @@ export async function watchNotifications(page: Page, permission: string): Promis
       }
       close() {}
     }
-    Object.assign(window, { Notification: Told, shown });
+    Object.assign(window, { Notification: FakeNotification, shown });
   }, permission);
   return () => page.evaluate(() => (window as unknown as { shown: string[] }).shown);
 }

@@ -9,7 +9,7 @@ import { expect, test } from "../kit/test.ts";
 const FIRST = "What is 1 + 2?";
 const SECOND = "What is 6 × 7?";
 
-/** Returns the label that shows the reader the current version of a message. */
+/** Returns the label that shows the current version of a message. */
 function version(message: Locator): Locator {
   return message.getByTestId("version");
 }

@@ -1,4 +1,4 @@
-// Tests lost connections, and tabs that are closed, opened or hidden: in the end the reader sees what an undisturbed run shows.
+// Tests lost connections, and tabs that are closed, opened or hidden: in the end the user sees what an undisturbed run shows.
 
 import type { Browser, Page } from "@playwright/test";
 import { ChatPage, alive, untimedText, watchAnswer } from "../kit/chat.ts";

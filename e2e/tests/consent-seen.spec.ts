@@ -12,7 +12,7 @@ function send(input: object): Call {
   return call("mail__send", input, { status: "awaiting_approval", output: null, duration_ms: null });
 }
 
-/** Scrolls to the end of the first card's input, as the reader's mouse wheel does. */
+/** Scrolls to the end of the first card's input, as the user's mouse wheel does. */
 async function scrollToEnd(page: Page): Promise<void> {
   await page.getByTestId("consent").first().locator(".consent-edge").last().evaluate((edge) => edge.scrollIntoView());
 }

@@ -21,7 +21,7 @@ test("a calculation is answered live, its tool calls can be opened, and a reload
 
   const texts = await watched();
   const answered = texts.findIndex((text) => text.includes("79"));
-  expect(answered, `the answer grows before the reader's eyes: ${texts.join(" → ")}`).toBeGreaterThan(1);
+  expect(answered, `the answer grows before the user's eyes: ${texts.join(" → ")}`).toBeGreaterThan(1);
 
   await test.step("each tool call is one collapsed line, opened by a click or a key", async () => {
     // Adjacent finished calls are grouped. The reader opens the group.

@@ -1,4 +1,4 @@
-// Tests that the page keeps scrolling to the newest text unless the reader has scrolled up.
+// Tests that the page keeps scrolling to the newest text unless the user has scrolled up.
 
 import { playTurn } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";

@@ -42,7 +42,7 @@ test("an answer continues in a new chat, which has its calls and leaves the orig
   await expect(chat.answers.last()).toContainText("Nothing else.");
 });
 
-test("the reader stays where they are if the new chat is late, and a failure is a notice", async ({ page, tolerated }) => {
+test("the user stays where they are if the new chat is late, and a failure is a notice", async ({ page, tolerated }) => {
   tolerated.push(/422/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -90,7 +90,7 @@ test("a copy whose response was lost is not made twice", async ({ page, tolerate
   expect(items.filter((item: { title: string }) => item.title === "What is 7 + 8?")).toHaveLength(2);
 });
 
-test("a shared conversation continues in the reader's own chat, without scripts", async ({ page, browser, baseURL, model }) => {
+test("a shared conversation continues in the user's own chat, without scripts", async ({ page, browser, baseURL, model }) => {
   model.answer(["It is 3."]);
   const chat = new ChatPage(page);
   await page.goto("/");

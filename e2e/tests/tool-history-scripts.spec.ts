@@ -1,5 +1,5 @@
 // Tests what scripts add to the tool history. A turn plays in place, and the next page of calls is appended. Times are also shown
-// in the reader's time zone, and the result of a re-run appears by itself. Without scripts, each of these takes page loads.
+// in the user's time zone, and the result of a re-run appears by itself. Without scripts, each of these takes page loads.
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { converse } from "../kit/converse.ts";

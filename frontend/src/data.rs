@@ -48,7 +48,7 @@ pub trait PageData: Send + Sync {
     fn new_chat_models(&self) -> NewChatModels;
 
     /// Returns the name that the user signed in with; `None` if the server needs no sign-in.
-    fn person(&self) -> Option<String>;
+    fn user_name(&self) -> Option<String>;
 
     /// Returns `true` if the user is an admin, or the owner of a server without accounts.
     fn is_admin(&self) -> bool;

@@ -36,7 +36,7 @@ pub(crate) struct Start {
     /// The tools and example questions of a new chat.
     pub(crate) offer: NewChatInfo,
     /// The name that the user signed in with; `None` if the server needs no sign-in.
-    pub(crate) person: Option<String>,
+    pub(crate) user_name: Option<String>,
     /// `true` if the user is an admin, who may connect models.
     pub(crate) is_admin: bool,
     /// The user's rights. What the user may not do is not offered.
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for SentContent {
 impl Start {
     /// Loads the data that the page at `address` needs, and sets the HTTP status of the response.
     pub(crate) async fn load(address: Address, folder: &str, data: &dyn PageData) -> Self {
-        let (person, is_admin) = (data.person(), data.is_admin());
+        let (user_name, is_admin) = (data.user_name(), data.is_admin());
         let list = data.list_conversations().await;
         let content = match address {
             Address::NewChat => Content::NewChat,
@@ -125,7 +125,7 @@ impl Start {
             models,
             new_chat_models: data.new_chat_models(),
             offer,
-            person,
+            user_name,
             is_admin,
             rights,
             is_account_changed,
@@ -184,7 +184,7 @@ mod tests {
             models: ModelList::default(),
             new_chat_models: NewChatModels::default(),
             offer: NewChatInfo::default(),
-            person: None,
+            user_name: None,
             is_admin: false,
             rights: Rights::default(),
             is_account_changed: false,

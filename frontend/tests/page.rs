@@ -109,7 +109,7 @@ impl PageData for Data {
         self.preferences
     }
 
-    fn person(&self) -> Option<String> {
+    fn user_name(&self) -> Option<String> {
         None
     }
 

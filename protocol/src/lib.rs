@@ -5,6 +5,7 @@ mod access_record;
 mod accounts;
 mod approval;
 mod budget;
+mod conversation;
 mod event;
 mod feed;
 mod feedback;
@@ -12,14 +13,15 @@ mod file;
 mod group;
 mod ids;
 mod json_bytes;
+mod message;
 mod model;
 mod model_settings;
 mod nul;
 mod plan;
 mod playback;
+mod problem;
 mod raw_json;
 mod reasoning;
-mod resource;
 mod search;
 mod server_settings;
 mod share;
@@ -42,6 +44,10 @@ pub use approval::{
     NewDecision, NewDecisions, ToolCallDecision, ToolCallReview, ToolSwitches, Verdict,
 };
 pub use budget::{Budget, BudgetAmount, BudgetPeriod, BudgetStatus};
+pub use conversation::{
+    Conversation, ConversationSummary, DeletedConversations, Earlier, NewConversation, NewFork, Page, RetryOptions,
+    UpdateConversation, Window,
+};
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
     ToolCallProgress, ToolCallStart, TurnError,
@@ -52,7 +58,8 @@ pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWor
 pub use group::{Group, GroupMember, GroupMembers, GroupOrigin, Groups, NewGroup, NewGroupMembers, UpdateGroup};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};
-pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
+pub use message::{ContextTruncation, Message, MessagePart, NewMessage, ReasoningSummary};
+pub use model::{CatalogModel, ModelInfo, ModelList, Prices, ToolOffer};
 pub use model_settings::{
     ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest,
     NewModel, SettingsOrigin, TestedToolMode,
@@ -60,20 +67,16 @@ pub use model_settings::{
 pub use nul::without_nul;
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
 pub use playback::{Playback, PlayedEvent};
+pub use problem::{Problem, ProblemBudget};
 pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
-pub use resource::{
-    ContextTruncation, Conversation, ConversationSummary, DeletedConversations, Earlier, Message, MessagePart,
-    ModelInfo, NewConversation, NewFork, NewMessage, Page, Problem, ProblemBudget, ReasoningSummary, RetryOptions,
-    UpdateConversation, Window,
-};
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use server_settings::{
     CurrentServerSettings, MemoryFields, PlanFields, ReviewFields, ServerSettings, SettingsChange, SettingsHistory,
 };
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
-pub use text::{first_bytes, first_chars};
+pub use text::{first_bytes, first_chars, with_ellipsis};
 pub use time::TIME_ZONE_HEADER;
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use tool_server_settings::{

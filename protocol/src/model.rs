@@ -76,6 +76,16 @@ impl Prices {
     }
 }
 
+/// A provider's model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ModelInfo {
+    /// `anthropic`, `openai`, …, or `demo`.
+    pub provider: String,
+    /// The provider's name of the model.
+    pub model: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Prices, ToolOffer};

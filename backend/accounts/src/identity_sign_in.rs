@@ -6,8 +6,9 @@ use tallybook_database::now;
 use super::{
     Accounts, AccountsError, Browser, Caller, Credential, NewSession, Password, SignUp, UserId,
     identities::link,
+    limits::FLOW_LIFETIME,
     names::{UserName, name_like},
-    openid::{Claims, FLOW_LIFETIME, Flow, OpenIdError, Purpose},
+    openid::{Claims, Flow, OpenIdError, Purpose},
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{

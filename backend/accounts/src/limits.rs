@@ -34,6 +34,8 @@ pub(crate) const USERS_AT_ONCE: u32 = 100;
 pub(crate) const IDLE_LIFETIME: Duration = Duration::days(14);
 /// Maximum lifetime of a session, however often it is used.
 pub const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
+/// Maximum time between the authorization request to an identity provider and the callback.
+pub const FLOW_LIFETIME: Duration = Duration::minutes(10);
 /// Maximum age of a session at which it still proves ownership of an account that has no password.
 pub(crate) const FRESH_FOR: Duration = Duration::minutes(10);
 /// Maximum lifetime of an API key that has an expiration time.
@@ -72,7 +74,7 @@ pub(crate) const REFUSAL_LOG_INTERVAL: Duration = Duration::hours(1);
 /// requests.
 pub(crate) const MAX_REFUSALS_LOGGED: i64 = 500;
 
-/// Poll interval for checking whether the readers of open streams still have access.
+/// Poll interval for checking whether the callers of open streams still have access.
 pub(crate) const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 /// Maximum number of sessions or API keys that one statement checks.
 pub(crate) const WATCHED_AT_ONCE: usize = 500;

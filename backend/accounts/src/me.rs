@@ -1,5 +1,5 @@
 //! The caller's own account: profile and instructions, change of password, deletion, and proof of ownership.
-//! Administration of accounts is in `people`.
+//! Administration of accounts is in `users`.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
-//! Registry of the streams that are open in this process, by the credential of their reader. `watch` finds out which
-//! ones must end.
+//! Registry of the streams that are open in this process, by the credential of their caller. `stream_revocation` finds
+//! out which ones must end.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,18 +9,18 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::Credential;
 
-/// Access of a stream's reader: a session or an API key, and the permission generation of its owner.
+/// Access of a stream's caller: a session or an API key, and the permission generation of its owner.
 pub(crate) type Access = (Credential, i32);
 
 /// The open streams of this process.
 #[derive(Debug, Default)]
 pub(crate) struct OpenStreams {
-    accesses: Mutex<HashMap<Access, Readers>>,
+    accesses: Mutex<HashMap<Access, Entry>>,
     pub(crate) look: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Readers {
+struct Entry {
     number: usize,
     ended: CancellationToken,
 }
@@ -34,7 +34,7 @@ pub struct OpenStream {
 }
 
 impl OpenStream {
-    /// Returns a future that completes when the reader's access is revoked.
+    /// Returns a future that completes when the caller's access is revoked.
     pub fn ended(&self) -> WaitForCancellationFutureOwned {
         self.ended.clone().cancelled_owned()
     }
@@ -43,9 +43,9 @@ impl OpenStream {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut accesses = self.streams.accesses.lock();
-        if let Some(readers) = accesses.get_mut(&self.right) {
-            readers.number -= 1;
-            if readers.number == 0 {
+        if let Some(entry) = accesses.get_mut(&self.right) {
+            entry.number -= 1;
+            if entry.number == 0 {
                 accesses.remove(&self.right);
             }
         }
@@ -53,17 +53,17 @@ impl Drop for OpenStream {
 }
 
 impl OpenStreams {
-    /// Wakes the task in `watch` at once, after access may have been revoked in this process.
+    /// Wakes the task in `stream_revocation` at once, after access may have been revoked in this process.
     pub(crate) fn check_now(&self) {
         self.look.notify_one();
     }
 
     pub(crate) fn open(self: &Arc<Self>, right: Access) -> OpenStream {
         let mut accesses = self.accesses.lock();
-        let readers = accesses.entry(right).or_default();
-        readers.number += 1;
+        let entry = accesses.entry(right).or_default();
+        entry.number += 1;
         self.look.notify_one();
-        OpenStream { streams: Arc::clone(self), right, ended: readers.ended.clone() }
+        OpenStream { streams: Arc::clone(self), right, ended: entry.ended.clone() }
     }
 
     pub(crate) fn accesses(&self) -> Vec<Access> {
@@ -72,8 +72,8 @@ impl OpenStreams {
 
     pub(crate) fn end(&self, over: &[Access]) {
         let accesses = self.accesses.lock();
-        for readers in over.iter().filter_map(|right| accesses.get(right)) {
-            readers.ended.cancel();
+        for entry in over.iter().filter_map(|right| accesses.get(right)) {
+            entry.ended.cancel();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The accounts service that the HTTP handlers call. Its methods are in the module of their subject: `sign_in`,
-//! `sessions`, `keys`, `me`, `people`, `links`, `identities`, `identity_sign_in`. Background tasks are in `maintenance`
-//! and `watch`.
+//! `sessions`, `keys`, `me`, `users`, `links`, `identities`, `identity_sign_in`. Background tasks are in `maintenance`
+//! and `stream_revocation`.
 
 use std::{
     future::Future,

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use tallybook_http_client::is_loopback_address;
 
 use super::openid::OpenIdSettings;
 
@@ -74,7 +75,7 @@ impl AccountsSettings {
     /// Returns whether users must sign in to a server that listens on `address`. Returns `None` if accounts are off on
     /// an address other than loopback, which would leave the server open to everyone.
     pub fn is_required(mode: AccountsMode, address: IpAddr) -> Option<bool> {
-        let is_loopback = address.to_canonical().is_loopback();
+        let is_loopback = is_loopback_address(address);
         match mode {
             AccountsMode::On => Some(true),
             AccountsMode::Auto => Some(!is_loopback),

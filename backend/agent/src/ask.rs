@@ -1,4 +1,5 @@
 //! One model call of a step: reads its stream to the end, forwards the text as it arrives, and keeps the blocks.
+//! Redacts secret arguments as soon as a call is parsed, before anything stores, streams or logs it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,19 +8,18 @@ use tallybook_llm::{
     AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolCallRequest,
 };
 use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_tools::{Secrets, hide_arguments};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
 use super::{
+    available_tools::AvailableTools,
     error::AgentError,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
-    redaction::Redaction,
     result::bounded_call,
     spans,
-    turn::PlannedCall,
-    turn_deadline::TurnDeadline,
+    turn::{PlannedCall, SecretInput, TurnDeadline},
 };
-use crate::{redaction::repeats, turn::SecretInput};
 
 /// A model's answer to one call.
 #[derive(Debug)]
@@ -262,4 +262,36 @@ async fn next(
         answer.first_event_at.get_or_insert_with(Instant::now);
     }
     Ok(event)
+}
+
+/// Returns `true` if a block contains one of these secrets. Only opaque blocks are checked: they hold a model's
+/// reasoning, which must be kept as it is or not at all.
+fn repeats<'a>(block: &AssistantBlock, mut secrets: impl Iterator<Item = &'a Secrets>) -> bool {
+    matches!(block, AssistantBlock::Opaque { json, .. } if secrets.any(|values| values.occur_in(json)))
+}
+
+/// The redaction of the calls of a turn.
+pub(crate) struct Redaction<'a> {
+    pub(crate) available: &'a AvailableTools,
+    /// Secrets that no tool may receive. A call with such a secret does not run.
+    pub(crate) secrets: &'a Secrets,
+}
+
+impl Redaction<'_> {
+    /// Redacts the arguments that the schema of one of Tallybook's tools marks as secret. Returns the redacted call
+    /// and, if the schema marks secrets in it, the full arguments to run it with. The schemas of client tools are not
+    /// used: their arguments are the API client's responsibility.
+    pub(crate) fn hide(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
+        call.input_text = self.secrets.hide(call.input_text).into_owned();
+        let schema = self.available.find_schema(&call.name);
+        let Some(hidden) = schema.and_then(|schema| hide_arguments(schema, &call.input_text)) else {
+            return (call, None);
+        };
+        // A call whose arguments cannot be parsed does not run.
+        let is_read = hidden.text.trim_start().starts_with('{');
+        let whole = std::mem::replace(&mut call.input_text, hidden.text);
+        let values = Secrets::of_arguments(hidden.values);
+        self.secrets.remember(&values);
+        (call, is_read.then_some(SecretInput { input_text: whole, values }))
+    }
 }

@@ -2,18 +2,17 @@
 //! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
 mod ask;
+mod available_tools;
 mod call_files;
 mod error;
 mod limits;
 mod memory;
 mod model_context;
-mod offer;
 mod plan;
 mod prompt;
 mod react;
 mod reasoning;
 mod recorder;
-mod redaction;
 mod result;
 mod review;
 mod running;
@@ -26,7 +25,6 @@ mod tests;
 mod title;
 mod tool_step;
 mod turn;
-mod turn_deadline;
 mod vote;
 mod zone;
 

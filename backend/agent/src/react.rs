@@ -11,14 +11,12 @@ use tallybook_protocol::Usage;
 use tallybook_tools::{ToolRegistry, UserKey};
 
 use super::{
-    ask::{Answer, ask},
+    ask::{Answer, Redaction, ask},
+    available_tools::AvailableTools,
     error::AgentError,
     model_context::ModelContext,
-    offer::AvailableTools,
     recorder::TurnRecorder,
-    redaction::Redaction,
-    turn::{AnsweredStep, EndReason, PlannedCall, TurnOutcome},
-    turn_deadline::TurnDeadline,
+    turn::{AnsweredStep, EndReason, PlannedCall, TurnDeadline, TurnOutcome},
 };
 use crate::tool_step::ToolRunner;
 
@@ -38,7 +36,7 @@ pub(crate) struct AgentLoop<'a, R> {
     pub(crate) tools: &'a ToolRegistry,
     /// The user key of its calls.
     pub(crate) user_key: UserKey,
-    pub(crate) offer: &'a AvailableTools,
+    pub(crate) available: &'a AvailableTools,
     pub(crate) sampling: Sampling,
     pub(crate) recorder: &'a mut R,
     pub(crate) turn_deadline: TurnDeadline<'a>,
@@ -97,7 +95,7 @@ impl<R: TurnRecorder> AgentLoop<'_, R> {
                 // The answer was complete; only the end of the turn had not been stored.
                 return Ok(self.over_before(&before.stop_reason));
             }
-            let (server_calls, has_theirs) = self.offer.server_calls(before.calls);
+            let (server_calls, has_theirs) = self.available.server_calls(before.calls);
             let Some(results) = self.run_calls(before.step, &server_calls).await? else {
                 return Ok(RunEnd::AwaitsApproval);
             };
@@ -120,7 +118,7 @@ impl<R: TurnRecorder> AgentLoop<'_, R> {
             };
             let asked = answer.calls();
             self.calls += asked.len();
-            let (server_calls, has_theirs) = self.offer.server_calls(asked);
+            let (server_calls, has_theirs) = self.available.server_calls(asked);
             let Some(results) = self.run_calls(step, &server_calls).await? else { return Ok(RunEnd::AwaitsApproval) };
             if has_theirs {
                 return Ok(over(CLIENT_CALLS, answer.text()));
@@ -143,13 +141,13 @@ impl<R: TurnRecorder> AgentLoop<'_, R> {
         let request = ModelRequest {
             system: self.context.system(),
             messages: self.context.messages(),
-            tools: Arc::clone(&self.offer.specs),
+            tools: Arc::clone(&self.available.specs),
             tool_choice,
             sampling: self.sampling.clone(),
             may_search: true,
         };
         self.recorder.before_step(|| tokens::of_request(&request)).await?;
-        let redaction = Redaction { offer: self.offer, secrets: &self.runner.secrets };
+        let redaction = Redaction { available: self.available, secrets: &self.runner.secrets };
         let mut answer = ask(self.model, step, request, &redaction, self.recorder, &self.turn_deadline).await?;
         self.usage += answer.usage;
         if !may_call {

@@ -44,7 +44,8 @@ pub async fn explain_reasoning(
     calls: &[SummaryCall<'_>],
     answer: &str,
 ) -> Result<SideCall, AgentError> {
-    let prompt = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});
+    let [question, answer] = [question, answer].map(|text| first_bytes(text, MAX_REASONING_TEXT_BYTES));
+    let prompt = json!({"question": question, "calls": calls, "answer": answer});
     let question = Question {
         purpose: Purpose::ReasoningSummary,
         step: 0,
@@ -73,10 +74,6 @@ pub fn reasoning_lines(text: &str) -> Vec<String> {
         first_chars(bare, MAX_REASONING_LINE_CHARS).to_owned()
     };
     text.lines().map(line).filter(|line| !line.is_empty()).take(MAX_REASONING_LINES).collect()
-}
-
-fn beginning(text: &str) -> &str {
-    first_bytes(text, MAX_REASONING_TEXT_BYTES)
 }
 
 #[cfg(test)]

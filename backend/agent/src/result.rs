@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tallybook_llm::ToolCallRequest;
-use tallybook_protocol::first_bytes;
+use tallybook_protocol::{first_bytes, first_chars, with_ellipsis};
 use tallybook_tools::{ToolError, server_in};
 
 use super::limits::{
@@ -63,10 +63,7 @@ fn shorten_beginning(text: &str, whole_bytes: usize, limit: usize) -> String {
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+    with_ellipsis(&line, max_chars)
 }
 
 /// Returns a call as it is stored, see [`MAX_INPUT_BYTES`]. Truncation makes the call fail, and never turns it into
@@ -75,9 +72,7 @@ pub(crate) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
     if call.input_text.len() > MAX_INPUT_BYTES {
         call.input_text = shorten(&call.input_text, MAX_INPUT_BYTES);
     }
-    if let Some((end, _)) = call.name.char_indices().nth(MAX_TOOL_NAME_CHARS) {
-        call.name.truncate(end);
-    }
+    call.name.truncate(first_chars(&call.name, MAX_TOOL_NAME_CHARS).len());
     call
 }
 

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::PollSemaphore;
 
-use super::{call_files::CallOutput, error::AgentError, turn_deadline::TurnDeadline};
+use super::{call_files::CallOutput, error::AgentError, turn::TurnDeadline};
 
 /// Minimum interval between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);

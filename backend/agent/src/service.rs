@@ -7,18 +7,17 @@ use tallybook_tools::{Secrets, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    available_tools::AvailableTools,
     call_files::ImageStore,
     error::AgentError,
     limits::Limits,
     model_context::ModelContext,
-    offer::AvailableTools,
     plan,
     prompt::{SystemPrompt, instructions, server_instructions},
     react::{AgentLoop, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
     recorder::TurnRecorder,
     review::Reviewers,
-    turn::{ResumeState, TurnInput, TurnOutcome},
-    turn_deadline::TurnDeadline,
+    turn::{ResumeState, TurnDeadline, TurnInput, TurnOutcome},
     zone::Zone,
 };
 use crate::tool_step::ToolRunner;
@@ -93,8 +92,8 @@ impl AgentService {
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
-        let offer = AvailableTools::new(&input.tools, input.client_tools);
-        let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
+        let available = AvailableTools::new(&input.tools, input.client_tools);
+        let mut system = vec![self.prompt.render(&available.specs, &input.zone)?];
         system.extend(server_instructions(&input.server_instructions)?);
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
@@ -106,7 +105,7 @@ impl AgentService {
             model,
             tools: &input.tools,
             user_key: input.user_key,
-            offer: &offer,
+            available: &available,
             sampling: input.sampling,
             recorder,
             turn_deadline: TurnDeadline::new(cancel, self.limits.turn_time, active),

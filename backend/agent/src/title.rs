@@ -37,7 +37,8 @@ impl TitleWriter {
     /// Asks the model for a title and returns its unchecked answer. Fails only if the prompt cannot be rendered; if the
     /// model fails, the error is in [`SideCall::text`].
     pub async fn write(&self, question: &str, answer: &str) -> Result<SideCall, AgentError> {
-        let prompt = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
+        let [question, answer] = [question, answer].map(|text| first_bytes(text, MAX_TITLE_INPUT_BYTES));
+        let prompt = Prompt { question, answer }.render()?;
         let question = Question {
             purpose: Purpose::Title,
             step: 0,
@@ -55,10 +56,6 @@ impl std::fmt::Debug for TitleWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TitleWriter").field("model", self.model.info()).finish()
     }
-}
-
-fn beginning(text: &str) -> &str {
-    first_bytes(text, MAX_TITLE_INPUT_BYTES)
 }
 
 #[cfg(test)]

@@ -31,8 +31,7 @@ use crate::{
     review::{Reviewers, Subject, Voted},
     running::{Next, Running, RunningCall, ToolReturn},
     spans,
-    turn::{PendingApproval, PlannedCall},
-    turn_deadline::TurnDeadline,
+    turn::{PendingApproval, PlannedCall, TurnDeadline},
     vote::{Review, Vote},
 };
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::{
     ChangeableSettings, ConversationSettings, ServiceError,
     feeds::Feeds,
-    limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
+    limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_SEARCHES, MAX_STANDALONE_CALLS},
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
     turn::recorder::text_flusher::TextFlusher,
@@ -39,7 +39,7 @@ pub(crate) struct Context {
     pub(crate) files: Files,
     /// The available tools, and the tool servers that some of them come from.
     pub(crate) tool_servers: ToolServers,
-    /// The accepted definitions of those servers' tools.
+    /// The available models.
     pub(crate) models: Catalog,
     pub(crate) journal: Journal,
     /// The open feeds, one for each user.
@@ -51,9 +51,9 @@ pub(crate) struct Context {
     /// Permits for exports.
     pub(crate) exports: FairSemaphore<UserId>,
     /// Permits for direct model calls.
-    pub(crate) plain_calls: FairSemaphore<UserId>,
-    /// Permits for standalone tool calls, outside turns.
     pub(crate) direct_calls: FairSemaphore<UserId>,
+    /// Permits for standalone tool calls, outside turns.
+    pub(crate) standalone_calls: FairSemaphore<UserId>,
     /// Identifies this process in the leases of its turns.
     pub(crate) owner: String,
     pub(crate) running: RunningTurns,
@@ -93,8 +93,8 @@ impl Context {
             time_zones: TimeZones::default(),
             searches: FairSemaphore::new(MAX_SEARCHES),
             exports: FairSemaphore::new(MAX_EXPORTS),
-            plain_calls: FairSemaphore::new(MAX_PLAIN_CALLS),
             direct_calls: FairSemaphore::new(MAX_DIRECT_CALLS),
+            standalone_calls: FairSemaphore::new(MAX_STANDALONE_CALLS),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

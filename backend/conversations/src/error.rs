@@ -102,7 +102,7 @@ pub enum ServiceError {
     Files(#[source] tallybook_files::FilesError),
     /// The maximum number of direct model calls is running.
     #[error("Too many short questions are being answered. Try again in a moment.")]
-    TooManyPlainCalls,
+    TooManyDirectCalls,
     /// The user has reached a limit.
     #[error(transparent)]
     LimitReached(#[from] Reached),

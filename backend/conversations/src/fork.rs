@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// The files that a share link shows, as the reader's own files, by the IDs of the originals.
+/// The files that a share link shows, as the user's own files, by the IDs of the originals.
 type OwnFiles = HashMap<Uuid, FileRow>;
 
 /// A copy that a user requests.

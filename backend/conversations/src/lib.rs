@@ -4,7 +4,7 @@
 //! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed
 //!   tools.
 //! - `attachments` checks the files of a message. `model` selects the model, and `tool_switches` the tools.
-//! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
+//! - `direct_calls` calls a model directly for API clients, and `standalone_calls` runs a tool outside any turn.
 //! - `export` writes conversations to files, `share` publishes them with a link, and `fork` copies them to new ones.
 //! - `feedback` stores the users' ratings of answers.
 //! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports
@@ -21,7 +21,7 @@ mod budget;
 mod budget_checks;
 mod call_images;
 mod context;
-mod direct;
+mod direct_calls;
 mod erasure;
 mod error;
 mod export;
@@ -34,13 +34,13 @@ mod lifecycle;
 mod limits;
 mod list;
 pub mod models;
-mod plain;
 mod quota;
 mod retention;
 mod search;
 mod service;
 mod settings;
 mod share;
+mod standalone_calls;
 mod store;
 mod time_zones;
 mod titles;
@@ -54,11 +54,11 @@ pub mod work_counts;
 
 pub use access::Access;
 pub use budget::{Budget, BudgetOwner, BudgetUsedUp};
+pub use direct_calls::DirectCallEvent;
 pub use erasure::erase_conversations;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub use limits::MAX_PINNED;
-pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use search::index::fill::index_all_messages;
 pub use service::ConversationService;

@@ -44,16 +44,16 @@ pub(crate) const MAX_EXPORTS: usize = 4;
 pub(crate) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 
 /// Maximum number of concurrent direct model calls, at most half of them for one user; further calls are refused.
-pub(crate) const MAX_PLAIN_CALLS: usize = 32;
+pub(crate) const MAX_DIRECT_CALLS: usize = 32;
 
 /// Quarters in a message. Requests count against the limit of messages per minute in quarters of a message.
 pub(crate) const QUARTERS: i64 = 4;
 
 /// Maximum number of concurrent standalone tool calls, outside turns, at most half of them for one user; further calls
 /// are refused.
-pub(crate) const MAX_DIRECT_CALLS: usize = 32;
+pub(crate) const MAX_STANDALONE_CALLS: usize = 32;
 /// Maximum size of the output of a standalone tool call, in bytes.
-pub(crate) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_STANDALONE_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// Maximum number of an answer's tool calls in the prompt that asks for an explanation.
 pub(crate) const MAX_SUMMED_CALLS: usize = 50;
@@ -77,7 +77,7 @@ pub(crate) const MAX_CHAIN: usize = 500;
 
 /// Maximum number of events of a direct model call that are buffered for a client that reads more slowly than the model
 /// writes.
-pub(crate) const MAX_WAITING_PLAIN_EVENTS: usize = 64;
+pub(crate) const MAX_WAITING_DIRECT_EVENTS: usize = 64;
 
 /// Maximum length of a title that is made from the first message, in characters.
 pub(crate) const MAX_TITLE_FROM_MESSAGE_CHARS: usize = 60;

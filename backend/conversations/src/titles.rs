@@ -1,7 +1,8 @@
 //! Makes a conversation's title, from the first question or from the text that a model wrote when asked for a title.
 
+use tallybook_protocol::with_ellipsis;
+
 use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
-use tallybook_protocol::first_chars;
 
 /// Maximum number of layers of marks that are removed from a model's title. Further layers stay.
 const MAX_LAYERS: usize = 8;
@@ -32,12 +33,7 @@ const PAIRS: [(&str, &str); 16] = [
 pub(crate) fn title_from_message(content: &str) -> String {
     let line = content.trim().lines().next().unwrap_or_default();
     let text: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let mut title: String = first_chars(&text, MAX_TITLE_FROM_MESSAGE_CHARS).to_owned();
-    if text.chars().nth(MAX_TITLE_FROM_MESSAGE_CHARS).is_some() {
-        title.truncate(title.trim_end().len());
-        title.push('…');
-    }
-    title
+    with_ellipsis(&text, MAX_TITLE_FROM_MESSAGE_CHARS)
 }
 
 /// Extracts the title from what a model wrote when asked for one. The title is one short line, without reasoning, JSON,
@@ -52,8 +48,7 @@ pub(crate) fn title_from_model(written: &str) -> Option<String> {
     let text = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = bare(&text);
     if title.chars().count() > MAX_TITLE_FROM_MODEL_CHARS {
-        let shortened: String = first_chars(title, MAX_TITLE_FROM_MODEL_CHARS - 1).to_owned();
-        return Some(format!("{}…", shortened.trim_end()));
+        return Some(with_ellipsis(title, MAX_TITLE_FROM_MODEL_CHARS - 1));
     }
     title.contains(char::is_alphanumeric).then(|| title.to_owned())
 }

@@ -26,6 +26,7 @@ mod upload;
 
 pub use content::{Content, ContentRange, ContentStream};
 pub use error::FilesError;
+pub use limits::{DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_USER_BYTES};
 pub use metrics::FileCounts;
 pub use overview::Overview;
 pub use service::{Files, Variant};

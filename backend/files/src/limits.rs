@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+/// Default of the setting `MAX_FILE_BYTES`: the maximum size of a file, in bytes.
+pub const DEFAULT_MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
+
+/// Default of the setting `MAX_FILES_PER_USER_BYTES`: the maximum size of all files of a user, in bytes.
+pub const DEFAULT_MAX_USER_BYTES: u64 = 1024 * 1024 * 1024;
+
 /// Size of a part of the content in the database, in bytes. A statement with one part fits into any database's
 /// `max_allowed_packet`.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;

@@ -4,6 +4,8 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use url::Url;
 
+use crate::limits::{DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_USER_BYTES};
+
 /// The operator's settings for files.
 #[derive(Clone, Debug)]
 pub struct FilesSettings {
@@ -18,16 +20,11 @@ pub struct FilesSettings {
 }
 
 impl FilesSettings {
-    /// Default of `max_file_bytes`.
-    pub const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
-    /// Default of `max_user_bytes`.
-    pub const MAX_USER_BYTES: u64 = 1024 * 1024 * 1024;
-
     /// Creates the default settings, with the content in the database.
     pub fn with_program(program: PathBuf) -> Self {
         Self {
-            max_file_bytes: Self::MAX_FILE_BYTES,
-            max_user_bytes: Self::MAX_USER_BYTES,
+            max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+            max_user_bytes: DEFAULT_MAX_USER_BYTES,
             storage: StorageUrl::Database,
             program,
         }

@@ -49,9 +49,15 @@ pub fn is_loopback(url: &Url) -> bool {
 pub fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
         Host::Domain(name) => name.as_ref() == "localhost" || name.as_ref().ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => IpAddr::from(*address).to_canonical().is_loopback(),
+        Host::Ipv4(address) => is_loopback_address((*address).into()),
+        Host::Ipv6(address) => is_loopback_address((*address).into()),
     }
+}
+
+/// Returns `true` if an address is a loopback address, also if it is an IPv4 address written as IPv6.
+#[must_use]
+pub fn is_loopback_address(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
 }
 
 /// Returns the message of an error's innermost cause. In errors of HTTP clients, only that message says what happened;

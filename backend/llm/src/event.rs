@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tallybook_protocol::{Usage, without_nul};
+use tallybook_protocol::{Usage, first_chars, without_nul};
 
 use super::{limits::MAX_STOP_REASON_CHARS, request::ToolCallRequest};
 
@@ -133,7 +133,7 @@ impl StopReason {
             | "errortoxic" => Self::Refusal,
             "pauseturn" => Self::Pause,
             // The database column has this size.
-            _ => Self::Other(word.trim().chars().take(MAX_STOP_REASON_CHARS).collect()),
+            _ => Self::Other(first_chars(word.trim(), MAX_STOP_REASON_CHARS).to_owned()),
         })
     }
 

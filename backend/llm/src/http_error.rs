@@ -1,6 +1,8 @@
 //! Converts a provider's error responses into [`ModelError`]s, by status and reason. The errors hold the provider's own
 //! text; [`finished`] makes it safe to display after it was interpreted.
 
+use tallybook_protocol::with_ellipsis;
+
 use super::{
     context_error,
     endpoint::Endpoint,
@@ -108,20 +110,14 @@ fn is_out_of_credit(whole: &str) -> bool {
 pub(crate) fn finished(error: ModelError, endpoint: &Endpoint) -> ModelError {
     error.finished(&endpoint.setting_names, |text| {
         let text = endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text));
-        shorten(&one_line(&text))
+        with_ellipsis(&one_line(&text), MAX_DETAIL_CHARS)
     })
-}
-
-fn shorten(text: &str) -> String {
-    if text.chars().count() <= MAX_DETAIL_CHARS {
-        return text.to_owned();
-    }
-    text.chars().take(MAX_DETAIL_CHARS).chain(['…']).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Reason, from_status, shorten};
+    use super::{Endpoint, ModelError, Reason, finished, from_status};
+    use crate::{ModelSettings, ProviderKind};
 
     fn code(status: u16, message: &str) -> &'static str {
         from_status(status, &Reason::of(message), "m").code()
@@ -196,6 +192,11 @@ mod tests {
 
     #[test]
     fn details_are_short() {
-        assert_eq!(shorten(&"あ".repeat(9000)).chars().count(), 301);
+        let settings =
+            ModelSettings { base_url: Some("http://h:1".to_owned()), ..ModelSettings::new(ProviderKind::OpenAi) };
+        let error = ModelError::OutOfCredit { detail: "あ".repeat(9000) };
+        let shown = finished(error, &Endpoint::openai(&settings).unwrap()).to_string();
+        assert_eq!(shown.matches('あ').count(), 300, "{shown}");
+        assert!(shown.contains("あ…"), "{shown}");
     }
 }

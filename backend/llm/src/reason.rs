@@ -124,10 +124,11 @@ impl Reason {
 
     /// Adds a sentence, unless an earlier one contains it.
     fn add_text(&mut self, text: &str) {
-        let text: String = one_line(text).chars().take(MAX_REASON_CHARS).collect();
-        let is_said = self.texts.iter().any(|other| other.contains(&text));
+        let line = one_line(text);
+        let text = first_chars(&line, MAX_REASON_CHARS);
+        let is_said = self.texts.iter().any(|other| other.contains(text));
         if !text.is_empty() && !is_said && self.texts.len() < MAX_REASONS {
-            self.texts.push(text);
+            self.texts.push(text.to_owned());
         }
     }
 }

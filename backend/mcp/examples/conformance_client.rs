@@ -11,7 +11,7 @@ use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 use tokio::time::timeout;
 
 /// Timeout for connecting to the server, and for each call.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// Sample values by type, for calls whose arguments the suite does not specify.
 const SAMPLES: [(&str, Sample); 5] = [
     ("string", || json!("sample")),
@@ -47,10 +47,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     };
-    let in_time = timeout(PATIENCE, connected).await;
+    let in_time = timeout(TIMEOUT, connected).await;
     let tools = servers.tools();
     for (name, arguments) in calls(&tools.specs(), &context) {
-        let outcome = timeout(PATIENCE, tools.call(&name, &Value::Object(arguments).to_string())).await;
+        let outcome = timeout(TIMEOUT, tools.call(&name, &Value::Object(arguments).to_string())).await;
         eprintln!("{name}: {outcome:?}");
     }
     servers.shut_down().await;

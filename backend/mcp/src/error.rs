@@ -179,12 +179,12 @@ fn cause_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'st
 fn causes(error: &(dyn Error + 'static)) -> String {
     let chain = iter::successors(Some(error), |error| cause_of(*error));
     let messages: Vec<String> = chain.map(ToString::to_string).filter(|message| !message.contains("://")).collect();
-    let mut told: Vec<&str> = Vec::new();
+    let mut distinct: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let is_repeated = messages[index + 1..].iter().any(|cause| message.contains(cause.as_str()));
-        if !is_repeated && !told.contains(&message.as_str()) {
-            told.push(message);
+        if !is_repeated && !distinct.contains(&message.as_str()) {
+            distinct.push(message);
         }
     }
-    if told.is_empty() { "the request failed".to_owned() } else { told.join(": ") }
+    if distinct.is_empty() { "the request failed".to_owned() } else { distinct.join(": ") }
 }

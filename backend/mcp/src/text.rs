@@ -1,5 +1,7 @@
 //! Cleans text from a server before models and users read it: limits its length and removes invisible characters.
 
+use tallybook_protocol::with_ellipsis;
+
 use super::limits::{MAX_DESCRIPTION_BYTES, MAX_MESSAGE_CHARS};
 
 /// Returns a description for use in prompts.
@@ -22,12 +24,8 @@ pub(crate) fn description_with(text: &str, note: &str) -> String {
 /// Returns a short message on one line.
 pub(crate) fn message(text: &str) -> String {
     let line: String = text.chars().take(4 * MAX_MESSAGE_CHARS).map(|c| if c == '\n' { ' ' } else { c }).collect();
-    let mut line: String = line.chars().filter(|&c| is_visible(c)).collect();
-    if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE_CHARS) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
+    let line: String = line.chars().filter(|&c| is_visible(c)).collect();
+    with_ellipsis(&line, MAX_MESSAGE_CHARS)
 }
 
 /// Returns `false` for control characters except line feeds, for characters that change the direction of text, and for

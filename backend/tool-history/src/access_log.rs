@@ -33,14 +33,14 @@ pub enum Subject {
 
 impl ToolHistory {
     /// Records the reason for an access. It is valid for one hour, for all data of the same user.
-    pub async fn give_reason(&self, reader: &Caller, subject: &Subject, reason: &str) -> Result<(), ToolHistoryError> {
+    pub async fn give_reason(&self, caller: &Caller, subject: &Subject, reason: &str) -> Result<(), ToolHistoryError> {
         let reason = reason.trim();
         if reason.is_empty() || reason.chars().count() > MAX_REASON_CHARS {
             return Err(ToolHistoryError::NoReason);
         }
         let owner = self.owner_of(subject).await?;
-        if owner != reader.user {
-            access_log::create(&self.context.db, reader.user, owner, Action::ReasonGiven, "", reason).await?;
+        if owner != caller.user {
+            access_log::create(&self.context.db, caller.user, owner, Action::ReasonGiven, "", reason).await?;
         }
         Ok(())
     }
@@ -57,61 +57,61 @@ impl ToolHistory {
         })
     }
 
-    /// Records a text search. Returns an error if it needs a reason and the reader gave none.
+    /// Records a text search. Returns an error if it needs a reason and the caller gave none.
     pub(crate) async fn record_search(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         owner: UserId,
         filter: &Filter,
     ) -> Result<(), ToolHistoryError> {
-        self.record_access(reader, owner, Action::CallsSearched, &filter.to_string()).await
+        self.record_access(caller, owner, Action::CallsSearched, &filter.to_string()).await
     }
 
-    /// Records an export. Returns an error if it needs a reason and the reader gave none.
+    /// Records an export. Returns an error if it needs a reason and the caller gave none.
     pub(crate) async fn record_export(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         owner: UserId,
         filter: &Filter,
     ) -> Result<(), ToolHistoryError> {
-        self.record_access(reader, owner, Action::CallsExported, &filter.to_string()).await
+        self.record_access(caller, owner, Action::CallsExported, &filter.to_string()).await
     }
 
-    /// Records an access to the data of `owner`. Returns an error if the reader has given no valid reason. Access to
-    /// the reader's own data needs no reason and is not recorded.
+    /// Records an access to the data of `owner`. Returns an error if the caller has given no valid reason. Access to
+    /// the caller's own data needs no reason and is not recorded.
     pub(crate) async fn record_access(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         owner: UserId,
         action: Action,
         subject: &str,
     ) -> Result<(), ToolHistoryError> {
-        if owner == reader.user {
+        if owner == caller.user {
             return Ok(());
         }
         let db = &self.context.db;
-        let Some(reason) = access_log::find_reason(db, reader.user, owner, now() - REASON_LIFETIME).await? else {
-            if owner == ALL_USERS && reader.name.is_none() {
+        let Some(reason) = access_log::find_reason(db, caller.user, owner, now() - REASON_LIFETIME).await? else {
+            if owner == ALL_USERS && caller.name.is_none() {
                 // Without accounts, all data belongs to the caller.
                 return Ok(());
             }
             let owner = if owner == ALL_USERS { None } else { details::find_user_name(db, owner).await? };
             return Err(ToolHistoryError::NeedsReason { owner });
         };
-        Ok(access_log::create_once(db, reader.user, owner, action, subject, &reason).await?)
+        Ok(access_log::create_once(db, caller.user, owner, action, subject, &reason).await?)
     }
 
-    /// Removes the inputs of other users' calls, unless the reader gave a reason for the owner or for all users.
-    pub(crate) async fn withhold_inputs(&self, reader: &Caller, rows: &mut [CallRow]) -> Result<(), ToolHistoryError> {
+    /// Removes the inputs of other users' calls, unless the caller gave a reason for the owner or for all users.
+    pub(crate) async fn withhold_inputs(&self, caller: &Caller, rows: &mut [CallRow]) -> Result<(), ToolHistoryError> {
         let others: HashSet<UserId> =
-            rows.iter().map(|row| row.user_id).filter(|owner| *owner != reader.user).collect();
+            rows.iter().map(|row| row.user_id).filter(|owner| *owner != caller.user).collect();
         if others.is_empty() {
             return Ok(());
         }
         let owners: Vec<UserId> = others.into_iter().chain([ALL_USERS]).collect();
         let since = now() - REASON_LIFETIME;
-        let given = access_log::list_with_reason(&self.context.db, reader.user, &owners, since).await?;
-        let is_shown = |owner| owner == reader.user || given.contains(&owner) || given.contains(&ALL_USERS);
+        let given = access_log::list_with_reason(&self.context.db, caller.user, &owners, since).await?;
+        let is_shown = |owner| owner == caller.user || given.contains(&owner) || given.contains(&ALL_USERS);
         for row in rows.iter_mut().filter(|row| !is_shown(row.user_id)) {
             row.input_start = None;
         }

@@ -75,22 +75,22 @@ pub struct ConversationPage {
 }
 
 impl ToolHistory {
-    /// Returns `true` if the call belongs to the reader and is not deleted.
-    pub async fn is_own(&self, reader: &Caller, id: ToolCallId) -> Result<bool, ToolHistoryError> {
+    /// Returns `true` if the call belongs to the caller and is not deleted.
+    pub async fn is_own(&self, caller: &Caller, id: ToolCallId) -> Result<bool, ToolHistoryError> {
         let found = details::find_call(&self.context.db, id).await?;
-        Ok(found.is_some_and(|call| call.user_id == reader.user && call.deleted_at.is_none()))
+        Ok(found.is_some_and(|call| call.user_id == caller.user && call.deleted_at.is_none()))
     }
 
     /// Opens a call of any user. The result contains the texts of one re-run: `rerun`, or the newest if it is `None`.
     pub async fn open_call(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         id: ToolCallId,
         rerun: Option<RerunId>,
     ) -> Result<CallDetails, ToolHistoryError> {
         let db = &self.context.db;
         let owner = details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
-        self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(caller, owner, Action::CallOpened, &id.to_string()).await?;
         let row = details::find_call_texts(db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
         Ok(CallDetails {
             votes: details::list_votes(db, id, MAX_CALLS_OF_TURN).await?,
@@ -107,14 +107,14 @@ impl ToolHistory {
     /// Opens a conversation of any user, from a message on.
     pub async fn open_conversation(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         uuid: Uuid,
         from: MessageId,
     ) -> Result<ConversationPage, ToolHistoryError> {
         let db = &self.context.db;
         let found = details::find_conversation(db, &uuid.to_string()).await?;
         let row = found.ok_or(ToolHistoryError::NoSuchConversation)?;
-        self.record_access(reader, row.user_id, Action::ConversationOpened, &row.uuid).await?;
+        self.record_access(caller, row.user_id, Action::ConversationOpened, &row.uuid).await?;
         let limit = u32::try_from(MESSAGES_ON_PAGE + 1).unwrap_or(u32::MAX);
         let mut messages = details::list_messages(db, row.id, from, MAX_SHOWN_CHARS, limit).await?;
         let next = messages.get(MESSAGES_ON_PAGE).map(|message| message.id);

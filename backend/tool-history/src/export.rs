@@ -84,12 +84,12 @@ impl ToolHistory {
     /// Starts an export. It needs a reason if the filter can match other users' calls.
     pub async fn begin_export(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         filter: &Filter,
         format: ExportFormat,
     ) -> Result<CallsExport, ToolHistoryError> {
         let (condition, owner) = self.resolve(filter).await?;
-        self.record_export(reader, owner, filter).await?;
+        self.record_export(caller, owner, filter).await?;
         Ok(CallsExport { condition, format, after: None, is_begun: false, is_over: false })
     }
 

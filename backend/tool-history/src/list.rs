@@ -43,22 +43,22 @@ impl ToolHistory {
     /// reason.
     pub async fn list_calls(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         filter: &Filter,
         order: Order,
         after: Option<ListPosition>,
     ) -> Result<CallsPage, ToolHistoryError> {
-        let slot = timeout(LIST_TIMEOUT, self.context.lists.acquire(reader.user)).await;
+        let slot = timeout(LIST_TIMEOUT, self.context.lists.acquire(caller.user)).await;
         let Ok(Some(_slot)) = slot else { return Err(ToolHistoryError::Busy) };
         let (condition, owner) = self.resolve(filter).await?;
         let db = &self.context.db;
         if filter.is_search() {
-            self.record_search(reader, owner, filter).await?;
+            self.record_search(caller, owner, filter).await?;
         }
         let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(self.context.page_time)).await?;
         let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
         let mut rows = calls::list(db, &ids).await?;
-        self.withhold_inputs(reader, &mut rows).await?;
+        self.withhold_inputs(caller, &mut rows).await?;
         Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })
     }
 }

@@ -26,10 +26,10 @@ pub struct CallPlayback {
 impl ToolHistory {
     /// Returns the events of the turn that made a call of any user. The access is recorded in the same way as opening
     /// the call.
-    pub async fn open_playback(&self, reader: &Caller, id: ToolCallId) -> Result<CallPlayback, ToolHistoryError> {
+    pub async fn open_playback(&self, caller: &Caller, id: ToolCallId) -> Result<CallPlayback, ToolHistoryError> {
         let db = &self.context.db;
         let row = details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?;
-        self.record_access(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(caller, row.user_id, Action::CallOpened, &id.to_string()).await?;
         let mut last = EventId { message_id: row.message_id, epoch: 0, seq: -1 };
         let (mut events, mut is_whole) = (Vec::new(), false);
         while events.len() < MAX_PLAYED_EVENTS && !is_whole {

@@ -54,16 +54,16 @@ pub struct BegunRerun {
 }
 
 impl ToolHistory {
-    /// Stores the start of a re-run. If the call belongs to another user, the reader must have given a reason.
+    /// Stores the start of a re-run. If the call belongs to another user, the caller must have given a reason.
     pub async fn begin_rerun(
         &self,
-        reader: &Caller,
+        caller: &Caller,
         id: ToolCallId,
         input: String,
     ) -> Result<BegunRerun, ToolHistoryError> {
         let context = &self.context;
         let owner = details::find_call(&context.db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
-        self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(caller, owner, Action::CallOpened, &id.to_string()).await?;
         // Reads the texts too, because they show whether a secret was redacted.
         let row =
             details::find_call_texts(&context.db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
@@ -75,7 +75,7 @@ impl ToolHistory {
         // Redacts configured secrets, because no tool may receive them. A call user_key input is redacted is expected
         // to fail.
         let input = context.agent.redact_secrets(input);
-        let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
+        let new = NewRerun { call: id, user: caller.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
         Ok(BegunRerun {
             id,
@@ -83,7 +83,7 @@ impl ToolHistory {
             tools,
             tool: row.tool_name,
             input,
-            user_key: UserKey(reader.user.0),
+            user_key: UserKey(caller.user.0),
             _permit: permit,
         })
     }

@@ -1,6 +1,8 @@
 //! Normalizes notations of numbers and operators: full-width characters from Japanese keyboards, and typographic signs.
 //! Handles only single characters; numbers are parsed in `decimal`.
 
+use tallybook_protocol::with_ellipsis;
+
 /// Returns the ASCII form of a full-width character (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`), or a
 /// no-break or wide space. Returns any other character unchanged.
 pub fn plain(c: char) -> char {
@@ -32,13 +34,5 @@ pub(crate) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> V
 
 /// Truncates `text` to 40 characters, for quoting it in a message.
 pub(crate) fn shortened(text: &str) -> String {
-    shortened_to(text, 40)
-}
-
-/// Truncates `text` to `limit` characters, and appends `…` if anything was left out.
-pub(crate) fn shortened_to(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    with_ellipsis(text, 40)
 }

@@ -9,11 +9,12 @@ use std::{
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tallybook_protocol::with_ellipsis;
 
 use super::{
     ProgressSender, Risk, Slot, Tool, ToolError, ToolOutput, ToolSpec, UserKey,
     limits::MAX_INPUT_BYTES,
-    notation::{shortened, shortened_to},
+    notation::shortened,
     secrets::{HIDDEN, marks_secrets},
 };
 
@@ -338,7 +339,7 @@ fn blame(path: &str, error: &serde_json::Error) -> ToolError {
         (_, "." | "?") => "arguments",
         (_, path) => path,
     };
-    ToolError::invalid(&shortened(field), shortened_to(&reason, MAX_REASON_CHARS))
+    ToolError::invalid(&shortened(field), with_ellipsis(&reason, MAX_REASON_CHARS))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::listen::say;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Time after which a request counts as unanswered. About then, users press a button again.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The result of the measurement.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Absence {
         let mut answered = Instant::now();
         loop {
             let url = format!("{}/api/conversations?limit=20", servers.url(self.asked, 0));
-            let answer = timeout(PATIENCE, servers.client.get(url).send()).await;
+            let answer = timeout(TIMEOUT, servers.client.get(url).send()).await;
             self.asked += 1;
             self.longest = self.longest.max(answered.elapsed());
             if matches!(answer, Ok(Ok(response)) if response.status().is_success()) {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 /// Timeout for retries: maximum time without an answer from any server.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Pause before a retry.
 pub(super) const PAUSE: Duration = Duration::from_millis(250);
@@ -31,7 +31,7 @@ impl Servers {
 
     /// Sends a request. If servers are killed during the test, retries until one of them answers.
     pub(super) async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<Response> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             let answer = request(&self.client).send().await;
             let is_away = answer.as_ref().map_or(true, |response| response.status().is_server_error());
@@ -52,7 +52,7 @@ impl Servers {
 
     /// Reads a response body as JSON. If servers are killed during the test, retries if the body breaks off.
     pub(super) async fn read<T: DeserializeOwned>(&self, url: &str) -> Result<T> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             let response = self.send(|client| client.get(url)).await?.error_for_status()?;
             match response.json().await {

@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep};
 use super::{behavior::Behavior, servers::Servers};
 
 /// Timeout for the end of a turn that has no reader any more.
-const PATIENCE: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Waits until nothing runs in the conversation, and returns the conversation.
 pub(super) async fn wait_for_end(servers: &Servers, number: usize, uuid: &str) -> Result<Conversation> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         let url = format!("{}/api/conversations/{uuid}", servers.url(number, 1));
         let conversation: Conversation = servers.read(&url).await?;

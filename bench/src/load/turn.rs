@@ -100,13 +100,13 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     played::check(servers, number, uuid, stored).await?;
     let known = servers.has_witness.then(|| witness::known(stored)).transpose()?;
     if let Some(end) = reader.record.end {
-        check_told(&reader.record, end, &answer, behavior)?;
+        check_received(&reader.record, end, &answer, behavior)?;
     }
     let known = known.map(|known| (uuid.to_owned(), known));
     Ok(Done { first, took, continued, known })
 }
 
-fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behavior) -> Result<()> {
+fn check_received(record: &Record, end: MessageStatus, answer: &str, behavior: Behavior) -> Result<()> {
     let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
     let (received, all) = (record.text.len(), answer.len());
     ensure!(

@@ -21,7 +21,7 @@ pub(super) const TOOL: &str = "witness__note";
 const NOTED: &str = "noted";
 
 /// Timeout for the servers to find the tool.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The tool and its server. Dropping this stops the server.
 pub(super) struct Witness(MockMcp);
@@ -56,7 +56,7 @@ impl Witness {
 
     /// Waits until all servers have the tool.
     pub(super) async fn wait_until_offered(&self, servers: &Servers) -> Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         for number in 0..servers.urls.len() {
             loop {
                 let url = format!("{}/api/tools", servers.url(number, 0));

@@ -15,7 +15,7 @@ pub(crate) use self::{kind::Kind, programs::Programs};
 use crate::{process::Process, workload::Workload};
 
 /// Timeout for a stream to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running peer.
 pub(crate) struct Peer {
@@ -77,7 +77,7 @@ impl Peer {
 /// Opens an idle stream. Returns once its headers have arrived, because its first data may be a keep-alive after
 /// seconds.
 pub(crate) async fn open_idle(request: RequestBuilder) -> Result<Response> {
-    let response = timeout(PATIENCE, request.send()).await.context("a stream did not start")?;
+    let response = timeout(TIMEOUT, request.send()).await.context("a stream did not start")?;
     Ok(response?.error_for_status()?)
 }
 

@@ -29,7 +29,7 @@ use crate::{
             switches::Switches,
             typing::{begin_to_write, begin_to_write_after_press},
         },
-        sidebar::{Sidebar, foot::Person, selection_bar},
+        sidebar::{Sidebar, foot::UserName, selection_bar},
     },
     conversation_list::ConversationList,
     feed::Feed,
@@ -75,9 +75,9 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
     let Start { address, folder, list, content, models, new_chat_models, offer, .. } = start;
-    let Start { person, is_admin, rights, is_account_changed, .. } = start;
+    let Start { user_name, is_admin, rights, is_account_changed, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
-    provide_contexts(tools, offer, Person(person), rights);
+    provide_contexts(tools, offer, UserName(user_name), rights);
     let later_files = LazyChunks::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -187,10 +187,10 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 }
 
 /// Provides what parts of the page use without receiving it from the page.
-fn provide_contexts(tools: Tools, offer: NewChatInfo, person: Person, rights: Rights) {
+fn provide_contexts(tools: Tools, offer: NewChatInfo, user_name: UserName, rights: Rights) {
     provide_context(tools);
     provide_context(offer);
-    provide_context(person);
+    provide_context(user_name);
     provide_context(rights);
     provide_context(Switches::new());
 }

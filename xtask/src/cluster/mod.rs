@@ -2,11 +2,11 @@
 //! machines. Many turns run while nodes and a server are killed and the servers are replaced. Afterwards it checks that
 //! nothing was lost, duplicated, or run twice. All processes end with this program.
 //!
-//! - `nodes`: the database; `replicas`: the servers and the proxy; `kept`: a supervised process.
+//! - `nodes`: the database; `replicas`: the servers and the proxy; `supervised`: a supervised process.
 
-mod kept;
 mod nodes;
 mod replicas;
+mod supervised;
 
 use std::{
     fs,
@@ -21,9 +21,9 @@ use clap::Args;
 use serde_json::json;
 
 use self::{
-    kept::Kept,
     nodes::{Nodes, Programs},
     replicas::{Proxy, Recipe, Replica},
+    supervised::Supervised,
 };
 use crate::{
     build,
@@ -67,7 +67,7 @@ struct Cluster {
     proxy: Proxy,
     recipe: Recipe,
     replicas: Vec<Replica>,
-    _model: Kept,
+    _model: Supervised,
 }
 
 /// Starts the cluster, runs turns during the disturbances, and checks the stored data.
@@ -139,7 +139,7 @@ impl Cluster {
         let ports = (0..replicas).map(|_| free_port()).collect::<Result<Vec<_>>>()?;
         let proxy = Proxy::start(folder, &nodes, &ports)?;
         let model_port = free_port()?.to_string();
-        let model = Kept::start(
+        let model = Supervised::start(
             "the model",
             Command::new(bench).args(["model", "--port", &model_port]),
             &folder.join("model.log"),

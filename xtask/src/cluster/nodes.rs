@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::kept::Kept;
+use super::supervised::Supervised;
 use crate::{
     debian,
     progress::Step,
@@ -78,7 +78,7 @@ pub(super) struct Node {
     folder: PathBuf,
     /// Ports for clients, group communication, incremental state transfer (IST), and full state transfer (SST).
     ports: [u16; 4],
-    running: Option<Kept>,
+    running: Option<Supervised>,
 }
 
 /// All nodes.
@@ -157,7 +157,7 @@ impl Nodes {
         if begins {
             command.arg("--wsrep-new-cluster");
         }
-        let running = Kept::start(&node.name, &command, &node.folder.join("log"))?;
+        let running = Supervised::start(&node.name, &command, &node.folder.join("log"))?;
         self.all[number].running = Some(running);
         Ok(())
     }

@@ -13,8 +13,8 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use super::{
-    kept::Kept,
     nodes::{self, Nodes},
+    supervised::Supervised,
 };
 use crate::{shell, test::mysql::free_port, workspace};
 
@@ -26,7 +26,7 @@ const END_LIMIT: Duration = Duration::from_mins(1);
 
 /// The proxy.
 pub(super) struct Proxy {
-    _running: Kept,
+    _running: Supervised,
     pages: u16,
     databases: u16,
 }
@@ -44,7 +44,7 @@ impl Proxy {
         for (number, port) in (1..).zip(replicas) {
             command.env(format!("REPLICA_{number}"), format!("127.0.0.1:{port}"));
         }
-        let running = Kept::start("haproxy", &command, &folder.join("haproxy.log"))?;
+        let running = Supervised::start("haproxy", &command, &folder.join("haproxy.log"))?;
         Ok(Self { _running: running, pages, databases })
     }
 
@@ -73,7 +73,7 @@ pub(super) struct Recipe {
 /// A server.
 pub(super) struct Replica {
     port: u16,
-    running: Option<Kept>,
+    running: Option<Supervised>,
 }
 
 impl Replica {
@@ -103,7 +103,7 @@ impl Replica {
         ];
         command.envs(settings);
         let log = recipe.folder.join(format!("replica-{}.log", self.port));
-        let mut running = Kept::start("the server", &command, &log)?;
+        let mut running = Supervised::start("the server", &command, &log)?;
         let began = Instant::now();
         while !is_ready(self.port) {
             if !running.runs()? || began.elapsed() > START_LIMIT {

@@ -25,8 +25,8 @@ pub(super) const SIDE: Side = Side {
         ("sep-2322-client-request-state", "2026-07-28"),
     ],
     explained: &[
-        ("elicitation-sep1034-client-defaults", NOBODY_IS_ASKED),
-        ("sep-2322-client-request-state", NOBODY_IS_ASKED),
+        ("elicitation-sep1034-client-defaults", ELICITATION_UNSUPPORTED),
+        ("sep-2322-client-request-state", ELICITATION_UNSUPPORTED),
         (
             "json-schema-2020-12-preservation",
             "Tallybook adapts schemas so that every model provider accepts them: it resolves references inline, and \
@@ -45,8 +45,8 @@ pub(super) const SIDE: Side = Side {
     ],
 };
 
-const NOBODY_IS_ASKED: &str = "Tallybook does not pass a server's requests for input on to users. It does not declare \
-    the capability, and a call that needs it ends as `input_required`.";
+const ELICITATION_UNSUPPORTED: &str = "Tallybook does not pass a server's requests for input on to users. It does not \
+    declare the capability, and a call that needs it ends as `input_required`.";
 
 /// Builds the program under test.
 pub(super) fn build() -> Result<PathBuf> {

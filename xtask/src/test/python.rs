@@ -11,7 +11,7 @@ use crate::{python, workspace};
 pub(crate) const VARIABLE: &str = "TEST_PYTHON";
 
 /// Requirements of the tests.
-const REQUIREMENTS: [&str; 2] = ["mock-mcp/requirements.txt", "backend/server/tests/it/programs/requirements.txt"];
+const REQUIREMENTS: [&str; 2] = ["mock-mcp/requirements.txt", "backend/server/tests/it/api_clients/requirements.txt"];
 
 /// Creates the environment, unless it exists with exactly these packages.
 pub(crate) fn prepare() -> Result<PathBuf> {

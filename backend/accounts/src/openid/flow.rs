@@ -7,11 +7,9 @@ use tallybook_database::now;
 
 use super::super::{
     AccountsError,
+    limits::FLOW_LIFETIME,
     secret::{Secret, SecretHash},
 };
-
-/// Maximum time between the authorization request and the callback.
-pub const FLOW_LIFETIME: Duration = Duration::minutes(10);
 
 /// Maximum length of an address to return to, in bytes. A longer one is dropped, and the user is redirected to the
 /// start page. Invitation tokens are truncated to this length.

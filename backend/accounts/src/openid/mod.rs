@@ -1,6 +1,6 @@
 //! OpenID Connect client: settings (`settings`), provider metadata (`issuer`, `description`), HTTP client
 //! (`transport`), authorization requests (`flow`), redemption of codes (`redeem`), ID tokens (`id_token`) and their
-//! claims (`person`). `identity_sign_in` finds the account.
+//! claims (`claims`). `identity_sign_in` finds the account.
 
 mod claims;
 mod description;
@@ -15,6 +15,6 @@ mod transport;
 pub(crate) use claims::Claims;
 pub use error::OpenIdError;
 pub(crate) use flow::Flow;
-pub use flow::{FLOW_LIFETIME, Purpose};
+pub use flow::Purpose;
 pub(crate) use issuer::Issuer;
 pub use settings::OpenIdSettings;

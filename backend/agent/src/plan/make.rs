@@ -71,7 +71,7 @@ pub(crate) async fn replan<R: TurnRecorder>(
 fn envelope<R>(react: &AgentLoop<'_, R>) -> Value {
     let question = shorten(&react.context.question(), MAX_PLANNED_QUESTION_BYTES);
     let tool = |tool: &tallybook_tools::ToolSpec| json!({"name": tool.name, "description": tool.description});
-    let tools: Vec<Value> = react.offer.specs.iter().map(tool).collect();
+    let tools: Vec<Value> = react.available.specs.iter().map(tool).collect();
     json!({"earlier": earlier(react.context.before()), "request": question, "tools": tools})
 }
 

@@ -17,7 +17,7 @@ use crate::{
     recorder::{ModelCallRecord, Purpose},
     result::{one_line, shorten},
     side_call::{Question, SideCall, complete_side_call},
-    turn_deadline::TurnDeadline,
+    turn::TurnDeadline,
     vote::Vote,
 };
 

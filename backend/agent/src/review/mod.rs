@@ -13,7 +13,7 @@ use super::{
     error::AgentError,
     limits::MAX_VOTES_AT_ONCE,
     recorder::ModelCallRecord,
-    turn_deadline::TurnDeadline,
+    turn::TurnDeadline,
     vote::{Review, ReviewDecision, Vote},
 };
 

@@ -4,7 +4,7 @@
 //! subscriber's position in a log. `stored` is the copy in the database. The journal depends on neither the agent nor
 //! HTTP: subscribers choose the wire format.
 
-mod answer;
+pub(crate) mod answer;
 mod entry;
 mod log;
 mod registry;

@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(reads.load(Ordering::SeqCst), 1);
 
         first.end();
-        let anew = shared.find_or_read(key, read()).await.unwrap();
-        assert!(!Arc::ptr_eq(&anew, first), "a broken log is not shared");
-        drop((logs, anew));
+        let reopened = shared.find_or_read(key, read()).await.unwrap();
+        assert!(!Arc::ptr_eq(&reopened, first), "a broken log is not shared");
+        drop((logs, reopened));
         for message in 8..20 {
             shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
         }

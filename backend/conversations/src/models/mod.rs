@@ -1,10 +1,9 @@
-//! Settings of the models. `catalog` has the available models, `permitted` those of a user, `review` the reviewers of
-//! tool calls, and `window` the context windows. The crate `llm` has the providers' APIs.
+//! Settings of the models. `catalog` has the available models and those of a user, `review` the reviewers of tool
+//! calls, and `window` the context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
 mod fields;
 mod model;
-mod permitted;
 mod review;
 mod window;
 
@@ -14,10 +13,9 @@ use tallybook_demo_model::DemoModel;
 use tallybook_llm::{ApiKey, ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
-pub use catalog::{Catalog, CatalogError};
+pub use catalog::{Catalog, CatalogError, PermittedModels};
 pub use fields::{FieldError, check_name, read_fields, read_prices};
 pub use model::Model;
-pub use permitted::PermittedModels;
 pub use review::ReviewSettings;
 pub use window::Window;
 

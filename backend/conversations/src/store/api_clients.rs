@@ -38,7 +38,7 @@ pub(crate) struct AnswerRef {
 /// sent.
 pub(crate) async fn find_conversation(
     db: &Database,
-    program: ApiClient,
+    api_client: ApiClient,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationRow>> {
     let find = db
@@ -49,8 +49,8 @@ pub(crate) async fn find_conversation(
             " FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
              WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL"
         )))
-        .bind(program.user)
-        .bind(program.key_id)
+        .bind(api_client.user)
+        .bind(api_client.key_id)
         .bind(chat_id);
     find.fetch_optional().await
 }
@@ -77,10 +77,10 @@ pub(crate) async fn find_by_chat_id(
 /// Returns an API client's answer that ended with tool calls for the client to run.
 pub(crate) async fn find_answer(
     db: &Database,
-    program: ApiClient,
+    api_client: ApiClient,
     message_id: MessageId,
 ) -> sqlx::Result<Option<AnswerRef>> {
-    let ApiClient { user, key_id } = program;
+    let ApiClient { user, key_id } = api_client;
     let find = db
         .reader()
         .query(select!(
@@ -102,11 +102,11 @@ pub(crate) async fn find_answer(
 /// Makes an API client's chat ID refer to this conversation from now on.
 pub(crate) async fn set_conversation(
     tx: &mut Transaction,
-    program: ApiClient,
+    api_client: ApiClient,
     chat_id: &str,
     conversation_id: ConversationId,
 ) -> sqlx::Result<()> {
-    let ApiClient { user, key_id } = program;
+    let ApiClient { user, key_id } = api_client;
     let moved = tx
         .query("UPDATE program_conversations SET conversation_id = ? WHERE user_id = ? AND key_id = ? AND chat_id = ?")
         .bind(conversation_id)

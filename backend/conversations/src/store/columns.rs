@@ -39,17 +39,12 @@ pub(crate) fn json_column(text: &str) -> RawJson {
 
 /// Returns a provider's call ID, truncated to its column.
 pub(crate) fn stored_id(id: &str) -> &str {
-    truncated(id, MAX_PROVIDER_ID_CHARS)
+    first_chars(id, MAX_PROVIDER_ID_CHARS)
 }
 
 /// Returns an error type, truncated to its column.
 pub(crate) fn stored_error_type(word: &str) -> &str {
-    truncated(word, MAX_WORD_CHARS)
-}
-
-/// Returns the first `limit` characters.
-pub(crate) fn truncated(text: &str, limit: usize) -> &str {
-    first_chars(text, limit)
+    first_chars(word, MAX_WORD_CHARS)
 }
 
 /// Validates a JSON value without keeping it: its numbers are doubles, its strings are Unicode, and its keys are short.

@@ -134,7 +134,7 @@ pub(crate) async fn find_by_client_id(
         .bind(client_conversation_id)
         .fetch_optional_value()
         .await?;
-    Ok(uuid.and_then(|uuid| uuid.parse().ok()))
+    uuid.map(|uuid| uuid.parse().map_err(|error: uuid::Error| sqlx::Error::Decode(error.into()))).transpose()
 }
 
 /// Returns a user's conversation. Returns `None` if it does not exist or belongs to another user.

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, LONG_STATEMENT_TIMEOUT, Transaction, now, select};
-use tallybook_protocol::{Message, MessageId, Role, ToolCall};
+use tallybook_protocol::{Message, MessageId, Role, ToolCall, first_chars};
 use uuid::Uuid;
 
 use crate::store::{
     by_ids::by_ids,
-    columns::{MAX_MODEL_CHARS, MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, stored_id, truncated},
+    columns::{MAX_MODEL_CHARS, MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, stored_id},
     rows::{ConversationId, PLAN_MODE},
 };
 
@@ -302,7 +302,7 @@ pub(crate) async fn create_tool_calls(tx: &mut Transaction, calls: &[SharedCall<
             // The ID of a copied call is negative.
             let original = Some(call.tool_call_id.0).filter(|id| *id > 0);
             row.push(*message).push(original).push(stored_id(provider_call_id));
-            row.push(truncated(&call.tool_name, MAX_TOOL_NAME_CHARS)).push(call.input.written().into_owned());
+            row.push(first_chars(&call.tool_name, MAX_TOOL_NAME_CHARS)).push(call.input.written().into_owned());
             row.push(call.proposed_input.as_ref().map(|input| input.written().into_owned()));
             row.push(&call.output).push(&call.error).push(&call.error_type).push(call.status.as_str());
             row.push(*step).push(*position).push(call.offset).push(call.started_at).push(call.duration_ms);
@@ -348,8 +348,8 @@ pub(crate) async fn create_steps(tx: &mut Transaction, steps: &[SharedStepRow<'_
         steps,
         |step| step.blocks.len(),
         |row, SharedStepRow { message_id, message, step, blocks }| {
-            let provider = truncated(message.provider.as_deref().unwrap_or_default(), MAX_WORD_CHARS);
-            let model = truncated(message.model.as_deref().unwrap_or_default(), MAX_MODEL_CHARS);
+            let provider = first_chars(message.provider.as_deref().unwrap_or_default(), MAX_WORD_CHARS);
+            let model = first_chars(message.model.as_deref().unwrap_or_default(), MAX_MODEL_CHARS);
             row.push(*message_id).push(*step).push(provider).push(model).push(0).push(0).push(blocks);
         },
     )

@@ -2,11 +2,11 @@
 
 use tallybook_agent::ModelCallRecord;
 use tallybook_database::{Database, Transaction, now, select};
-use tallybook_protocol::{MessageId, Usage};
+use tallybook_protocol::{MessageId, Usage, first_chars};
 
 use crate::store::{
     by_ids::by_ids_of_two,
-    columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated},
+    columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS},
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
 
@@ -25,9 +25,9 @@ pub(crate) async fn create_model_call(
     .bind(message_id)
     .bind(call.step)
     .bind(call.purpose.as_str())
-    .bind(truncated(&call.provider, MAX_WORD_CHARS))
-    .bind(truncated(&call.model, MAX_MODEL_CHARS))
-    .bind(call.stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
+    .bind(first_chars(&call.provider, MAX_WORD_CHARS))
+    .bind(first_chars(&call.model, MAX_MODEL_CHARS))
+    .bind(call.stop_reason.as_deref().map(|reason| first_chars(reason, MAX_WORD_CHARS)))
     .bind(call.usage.input_tokens)
     .bind(call.usage.output_tokens)
     .bind(call.usage.cached_tokens)

@@ -2,9 +2,9 @@
 
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, now};
-use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_protocol::{ModelInfo, Usage, first_chars};
 
-use crate::store::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated};
+use crate::store::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS};
 
 /// A direct model call that has ended.
 #[derive(Clone, Debug)]
@@ -44,9 +44,9 @@ pub(crate) async fn create(db: &Database, call: &PlainCall) -> sqlx::Result<()> 
              cached_tokens, cost_nanos, duration_ms, error, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(user)
-        .bind(truncated(&model.provider, MAX_WORD_CHARS))
-        .bind(truncated(&model.model, MAX_MODEL_CHARS))
-        .bind(stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
+        .bind(first_chars(&model.provider, MAX_WORD_CHARS))
+        .bind(first_chars(&model.model, MAX_MODEL_CHARS))
+        .bind(stop_reason.as_deref().map(|reason| first_chars(reason, MAX_WORD_CHARS)))
         .bind(usage.input_tokens)
         .bind(usage.output_tokens)
         .bind(usage.cached_tokens)

@@ -101,12 +101,12 @@ pub(crate) async fn store(
         .fetch_optional()
         .await?;
     let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
-        let anew = tx
+        let update = tx
             .query("UPDATE plans SET revision = ?, reason = ?, success_criteria = ? WHERE id = ?")
             .bind(revision + 1)
             .bind(reason)
             .bind(success_criteria);
-        anew.bind(id).execute().await?;
+        update.bind(id).execute().await?;
         tx.query("DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'").bind(id).execute().await?;
         (id, revision + 1, offset)
     } else {

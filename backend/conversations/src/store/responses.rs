@@ -26,7 +26,7 @@ pub(crate) struct ResponseRow {
 /// Stores the new input of an API client's request, so that later requests can continue from its answer.
 pub(crate) async fn create(
     tx: &mut Transaction,
-    program: ApiClient,
+    api_client: ApiClient,
     message_id: MessageId,
     previous_id: Option<MessageId>,
     input: &str,
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     let create = tx
         .query("INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)")
         .bind(message_id)
-        .bind(program.key_id)
+        .bind(api_client.key_id)
         .bind(previous_id)
         .bind(input);
     create.bind(now()).execute().await.map(|_| ())
@@ -43,10 +43,10 @@ pub(crate) async fn create(
 /// Returns an API client's stored answer.
 pub(crate) async fn find(
     db: &Database,
-    program: ApiClient,
+    api_client: ApiClient,
     message_id: MessageId,
 ) -> sqlx::Result<Option<ResponseRow>> {
-    let ApiClient { user, key_id } = program;
+    let ApiClient { user, key_id } = api_client;
     db.reader()
         .query(select!(
             "SELECT r.message_id, r.previous_id, r.input, c.id AS conversation_id, c.uuid \

@@ -3,10 +3,10 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, is_unique_violation, now, select};
-use tallybook_protocol::{ContextTruncation, MessageId};
+use tallybook_protocol::{ContextTruncation, MessageId, first_chars};
 
 use crate::store::{
-    columns::{MAX_MODEL_CHARS, truncated},
+    columns::MAX_MODEL_CHARS,
     rows::{ContextRow, ConversationId, StoredSummary, SummaryRef},
 };
 
@@ -59,7 +59,7 @@ pub(crate) async fn create(
         .bind(conversation_id)
         .bind(message_id)
         .bind(summary);
-    let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute().await;
+    let created = create.bind(first_chars(model, MAX_MODEL_CHARS)).bind(now()).execute().await;
     match created {
         Err(error) if is_unique_violation(&error) => Ok(()),
         done => done.map(|_| ()),
@@ -101,7 +101,7 @@ pub(crate) async fn release(db: &Database, id: ConversationId, until: DateTime<U
 }
 
 /// Returns `true` if an API client created the conversation.
-pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+pub(crate) async fn is_of_api_client(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
     let found: i64 = db
         .reader()
         .query(select!("SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL"))

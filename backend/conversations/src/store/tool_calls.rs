@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::{EndedToolCall, StartedToolCall};
 use tallybook_database::{Database, Transaction, now, select};
-use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
+use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus, first_chars};
 
 use crate::store::{
     by_ids::{MAX_IDS_PER_QUERY, by_ids},
-    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id, truncated},
+    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id},
     decisions::add_decisions,
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow, is_copied, row_of_copy},
@@ -37,7 +37,7 @@ pub(crate) async fn create_tool_call(
         )
         .bind(message_id)
         .bind(stored_id(&request.id))
-        .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
+        .bind(first_chars(&request.name, MAX_TOOL_NAME_CHARS))
         .bind(input.as_str())
         .bind(&request.input_text)
         .bind(status.as_str())

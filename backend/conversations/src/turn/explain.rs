@@ -39,7 +39,7 @@ impl ConversationService {
         if row.active_message_id == Some(message_id) {
             return Err(context.busy(row.id).await?);
         }
-        let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
+        let _slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices: None };
         let access = context.access_of(user).await?;
         let request = quota::admit_request(context, &access.limits, request).await?;

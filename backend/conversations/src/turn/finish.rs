@@ -9,7 +9,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
 use tallybook_database::{Database, broke_before_commit, now, with_retries};
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage,
+    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage, first_bytes,
 };
 
 use crate::{
@@ -98,7 +98,7 @@ pub(crate) struct EndWriter<'a> {
     pub(crate) model: &'a Model,
     pub(crate) mode: AnswerMode,
     /// `true` if an API client supplied the turn's input in place of the stored history.
-    pub(crate) is_given: bool,
+    pub(crate) has_client_input: bool,
 }
 
 impl EndWriter<'_> {
@@ -190,7 +190,7 @@ impl EndWriter<'_> {
     /// Stores and sends the fallback end: the status `failed`, and at most [`MAX_FALLBACK_END_BYTES`] of the text.
     async fn try_write_fallback(&self) -> sqlx::Result<()> {
         self.writer.settle().await?;
-        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
+        let content = self.log.read_text(|text| first_bytes(text, MAX_FALLBACK_END_BYTES).to_owned());
         let row = TurnEnd {
             content: &content,
             status: MessageStatus::Failed,
@@ -224,7 +224,7 @@ impl EndWriter<'_> {
         if may_have_open_calls && row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
         }
-        if self.is_given && row.status == MessageStatus::Complete {
+        if self.has_client_input && row.status == MessageStatus::Complete {
             api_clients::delete_turn_input(&mut write.tx, message_id).await?;
         }
         write.commit(slice::from_ref(&encoded)).await?;

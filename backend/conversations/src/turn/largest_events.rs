@@ -17,7 +17,7 @@ use tallybook_tools::{Risk, ToolSpec};
 use crate::journal::{LogEntry, PartialAnswer, TurnLog};
 use crate::{
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-    turn::recorder::call_events::{asked_events, end_event, start_event},
+    turn::recorder::writer::{asked_events, end_event, start_event},
 };
 
 /// A control character. It takes six bytes in JSON for its one byte; no character has a higher ratio.

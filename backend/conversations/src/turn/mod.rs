@@ -1,8 +1,8 @@
 //! Turns of a conversation: one user message and the run that answers it.
 //!
 //! - `start` stores a turn and starts it. `api::start` does so for API clients.
-//! - `run` runs it: `context` builds the prompt context, `recorder` stores and publishes the result, `plan` is plan
-//!   mode.
+//! - `run` runs it, while `lease` keeps the turn's lease: `context` builds the prompt context, `recorder` stores and
+//!   publishes the result, `plan` is plan mode.
 //! - `approval` decides on tool calls that wait. `resume` continues a turn after a decision or an interruption, in the
 //!   state that `resume_state` reads.
 //! - `finish` writes the end of a turn, and `stop` stops it. `title`, `explain` and `side_call` make auxiliary model
@@ -19,6 +19,7 @@ mod explain;
 pub(crate) mod finish;
 #[cfg(test)]
 mod largest_events;
+mod lease;
 mod plan;
 mod read_file;
 pub(crate) mod recorder;
@@ -28,7 +29,6 @@ pub(crate) mod resume_state;
 mod run;
 mod side_call;
 pub(crate) mod start;
-pub(crate) mod step_text;
 pub(crate) mod stop;
 pub(crate) mod subscribe;
 #[cfg(test)]

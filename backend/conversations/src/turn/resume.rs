@@ -19,7 +19,7 @@ use crate::{
     ServiceError,
     access::Access,
     context::Context,
-    journal::TurnSubscription,
+    journal::{TurnSubscription, answer::bytes_in},
     models::Model,
     quota,
     service::ConversationService,
@@ -36,7 +36,6 @@ use crate::{
         context::history::text_of,
         resume_state::whole_steps,
         start::{NewRun, StartPermit, commit_and_run},
-        step_text::bytes_in,
         subscribe::{EventsAnswer, subscribe_stored},
     },
 };
@@ -137,7 +136,7 @@ async fn try_resume(
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
     });
-    let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
+    let client_input = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
@@ -161,7 +160,7 @@ async fn try_resume(
         rows,
         model,
         settings,
-        given,
+        client_input,
         mode,
         question: None,
         first_events,

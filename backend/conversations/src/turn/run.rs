@@ -1,6 +1,6 @@
-//! Runs one turn in a task of its own: renews the turn's lease, runs the agent, and stores the end. The run does not
-//! depend on client connections. It continues until the answer is complete, fails, is stopped or waits for approval,
-//! until this process loses the lease, or until the server shuts down.
+//! Runs one turn in a task of its own: runs the agent, and stores the end, while the process holds the turn's lease
+//! (`lease`). The run does not depend on client connections. It continues until the answer is complete, fails, is
+//! stopped or waits for approval, until this process loses the lease, or until the server shuts down.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -24,13 +24,14 @@ use crate::{
     context::Context,
     store::{
         ConversationId, message_files,
-        turns::{self, FIRST_EPOCH, TurnRows},
+        turns::{FIRST_EPOCH, TurnRows},
         user_settings::TurnSettings,
     },
     turn::{
         api::client_input::ClientInput,
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, prompt_files::PromptFiles, summary},
         finish::{EndError, EndWriter, RunEnd},
+        lease::keep_lease,
         plan::find_place,
         read_file::with_read_file,
         recorder::{
@@ -55,7 +56,7 @@ pub(crate) struct Turn {
     pub(crate) settings: TurnSettings,
     pub(crate) server_settings: Arc<ChangeableSettings>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) given: Option<Arc<ClientInput>>,
+    pub(crate) client_input: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,
@@ -97,7 +98,7 @@ impl Turn {
         let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
         let result = tokio::select! {
             result = answer => result.ok(),
-            () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
+            () = keep_lease(&self.context, self.rows) => Some(Err(RecordError::LostLease.into())),
         };
         // The turn leaves the group commit, because the write of the end also stores the remaining text.
         drop(membership);
@@ -115,12 +116,12 @@ impl Turn {
                 conversation_id: self.conversation_id,
                 model,
                 mode: self.mode,
-                is_given: self.given.is_some(),
+                has_client_input: self.client_input.is_some(),
             };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
             // elsewhere, or that an unconfirmed commit has stored this end already.
-            let lease = self.keep_lease().then(|()| std::future::pending());
+            let lease = keep_lease(&self.context, self.rows).then(|()| std::future::pending());
             let stored = tokio::select! {
                 stored = end_writer.write(&end) => stored,
                 () = lease => None,
@@ -173,9 +174,9 @@ impl Turn {
             tools
         };
         let is_resumed = epoch != FIRST_EPOCH;
-        let given = self.given.as_deref();
+        let client_input = self.client_input.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =
-            given.map(ClientInput::without_messages).unwrap_or_default();
+            client_input.map(ClientInput::without_messages).unwrap_or_default();
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
         let overhead_tokens = context.agent.tokens_beside_history(&tools.specs())?
             + tokens::of_tools(&client_tools)
@@ -191,7 +192,7 @@ impl Turn {
             rows: self.rows,
             model: &self.model,
             settings: &self.server_settings,
-            given,
+            client_input,
             is_resumed,
             overhead_tokens,
             previous_tokens: 0,
@@ -246,22 +247,6 @@ impl Turn {
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await
-    }
-
-    /// Renews the lease at intervals of a quarter of its duration. Returns when the turn no longer belongs to this
-    /// process.
-    async fn keep_lease(&self) {
-        let Context { db, settings, .. } = &*self.context;
-        loop {
-            tokio::time::sleep(settings.lease / 4).await;
-            let TurnRows { assistant_message_id, epoch, .. } = self.rows;
-            match turns::renew_lease(db, assistant_message_id, epoch, settings.lease).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                // The database may be available again before the lease expires.
-                Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
-            }
-        }
     }
 
     /// Logs the end of this run: its stored status, its duration, and its totals, but no text of the conversation.
@@ -339,7 +324,7 @@ mod tests {
                 has_documents: false,
             },
             server_settings: context.changeable(),
-            given: None,
+            client_input: None,
             mode: AnswerMode::React,
             question: None,
             log: Arc::clone(&log),

@@ -158,7 +158,7 @@ pub(crate) struct StartParams<'a> {
 
 /// Parameters of a turn that only API clients have.
 pub(crate) struct ApiParams<'a> {
-    pub(crate) program: ApiClient,
+    pub(crate) api_client: ApiClient,
     /// The client's own ID for a new conversation.
     pub(crate) own_id: Option<&'a str>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
@@ -233,11 +233,11 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
-    if let Some(ApiParams { program, input, chaining, .. }) = api {
+    if let Some(ApiParams { api_client, input, chaining, .. }) = api {
         if let Some(input) = input {
             input.store(&mut tx, rows.assistant_message_id).await?;
         }
-        chaining.store(&mut tx, *program, rows.assistant_message_id).await?;
+        chaining.store(&mut tx, *api_client, rows.assistant_message_id).await?;
     }
     let places =
         if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
@@ -248,7 +248,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         rows,
         model: Arc::clone(model),
         settings,
-        given: api.and_then(|api| api.input.clone()),
+        client_input: api.and_then(|api| api.input.clone()),
         mode,
         first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, files, model, &places))],
         question: Some(NewQuestion { places, parts: parts.to_vec() }),
@@ -290,10 +290,10 @@ async fn create_conversation(
         client_conversation_id: None,
     };
     let id = conversations::create_conversation_in(tx, new).await?;
-    if let Some(ApiParams { program, own_id, .. }) = api {
-        api_clients::set_conversation(tx, *program, &uuid.to_string(), id).await?;
+    if let Some(ApiParams { api_client, own_id, .. }) = api {
+        api_clients::set_conversation(tx, *api_client, &uuid.to_string(), id).await?;
         if let Some(own_id) = own_id {
-            api_clients::set_conversation(tx, *program, own_id, id).await?;
+            api_clients::set_conversation(tx, *api_client, own_id, id).await?;
         }
     }
     Ok((id, uuid))
@@ -355,7 +355,7 @@ pub(crate) struct NewRun {
     pub(crate) model: Arc<Model>,
     pub(crate) settings: TurnSettings,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) given: Option<Arc<ClientInput>>,
+    pub(crate) client_input: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,
@@ -371,7 +371,18 @@ pub(crate) async fn commit_and_run(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<TurnSubscription, ServiceError> {
-    let NewRun { user, permissions, conversation_id, rows, model, settings, given, mode, question, first_events } = run;
+    let NewRun {
+        user,
+        permissions,
+        conversation_id,
+        rows,
+        model,
+        settings,
+        client_input,
+        mode,
+        question,
+        first_events,
+    } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
@@ -399,7 +410,7 @@ pub(crate) async fn commit_and_run(
         model,
         settings,
         server_settings: context.changeable(),
-        given,
+        client_input,
         mode,
         question,
         log,
@@ -515,7 +526,7 @@ mod tests {
             rows,
             model,
             settings,
-            given: None,
+            client_input: None,
             mode: AnswerMode::React,
             question: None,
             first_events,

@@ -6,13 +6,14 @@ use std::{
     future::ready,
     io,
     sync::{
-        Arc, Mutex, Once,
+        Arc, Once,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tallybook_mcp::{
     DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
@@ -85,7 +86,7 @@ impl PinStore for Pins {
         if self.failures.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
             return ready(Err("the database is unreachable".into())).boxed();
         }
-        let mut pins = self.first_seen.lock().unwrap();
+        let mut pins = self.first_seen.lock();
         if pins.is_empty() {
             pins.extend(seen);
         }

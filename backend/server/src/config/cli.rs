@@ -16,7 +16,7 @@ use clap_complete::Shell;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use tallybook_accounts::{AccountsMode, SignUp};
-use tallybook_files::FilesSettings;
+use tallybook_files::{DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_USER_BYTES};
 use tallybook_runtime_settings::MAX_WAIT_HOURS;
 use tallybook_tools::AllowedHost;
 
@@ -241,11 +241,11 @@ pub struct Options {
         value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(crate) retention_days: u32,
     /// Maximum size of an uploaded file, in bytes.
-    #[arg(long, env = "MAX_FILE_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_FILE_BYTES,
+    #[arg(long, env = "MAX_FILE_BYTES", hide_env_values = true, default_value_t = DEFAULT_MAX_FILE_BYTES,
         value_parser = clap::value_parser!(u64).range(1..=134_217_728))]
     pub(crate) max_file_bytes: u64,
     /// Maximum size of all files of a user, in bytes; 0 for no limit.
-    #[arg(long, env = "MAX_FILES_PER_USER_BYTES", hide_env_values = true, default_value_t = FilesSettings::MAX_USER_BYTES)]
+    #[arg(long, env = "MAX_FILES_PER_USER_BYTES", hide_env_values = true, default_value_t = DEFAULT_MAX_USER_BYTES)]
     pub(crate) max_files_per_user_bytes: u64,
     /// Place of the content of files: database, file:///FOLDER or s3://BUCKET/PREFIX.
     #[arg(long, env = "FILES_URL", hide_env_values = true, default_value = "database")]

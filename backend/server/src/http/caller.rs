@@ -35,7 +35,7 @@ fn known(request: &HttpRequest) -> Result<Caller, ApiError> {
     caller_of(request).ok_or(ApiError::NotSignedIn)
 }
 
-fn person(request: &HttpRequest) -> Result<Caller, ApiError> {
+fn session_user(request: &HttpRequest) -> Result<Caller, ApiError> {
     let caller = known(request)?;
     if let Credential::Key(_) = caller.credential { Err(ApiError::SessionsOnly) } else { Ok(caller) }
 }
@@ -67,7 +67,7 @@ impl FromRequest for SessionUser {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(person(request).map(Self).map_err(Error::from))
+        ready(session_user(request).map(Self).map_err(Error::from))
     }
 }
 
@@ -77,7 +77,7 @@ impl FromRequest for Admin {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         // Checks the role first, so that only an admin's API key gets `SessionsOnly`.
-        ready(known(request).and_then(admin).and_then(|_| person(request)).map(Self).map_err(Error::from))
+        ready(known(request).and_then(admin).and_then(|_| session_user(request)).map(Self).map_err(Error::from))
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use tallybook_accounts::UserId;
+use tallybook_http_client::is_loopback_address;
 
 use crate::http::{error::ApiError, limits::Limits};
 
@@ -60,7 +61,7 @@ impl ConnectionLimits {
     /// harm the server.
     pub(crate) fn connection(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let address = address.to_canonical();
-        if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
+        if is_loopback_address(address) || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
             return Some(ConnectionPermit(None));
         }
         let network = match address {

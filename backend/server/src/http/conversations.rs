@@ -114,7 +114,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn delete_all(
     state: State,
-    person: SessionUser,
+    user: SessionUser,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     if !request.query_string().is_empty() {
@@ -122,7 +122,7 @@ pub(crate) async fn delete_all(
             "This request has no parameters: it deletes all conversations. To delete some, delete each by its ID.";
         return Err(ApiError::Query(problem.to_owned()));
     }
-    let user = person.0.user;
+    let user = user.0.user;
     let deleted = state.run(|service| async move { service.delete_all_conversations(user).await }).await?;
     Ok(HttpResponse::Ok().json(DeletedConversations { deleted }))
 }

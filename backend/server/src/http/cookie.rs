@@ -1,6 +1,7 @@
 //! The cookies: the session's secret, the state of a sign-in at the identity provider, and the token of a known
 //! browser. Their `__Host-` prefix makes browsers send them only over TLS and only to this host. On localhost, where
-//! TLS is rare, the cookies have no prefix and need no TLS.
+//! TLS is rare, the cookies have no prefix and need no TLS. Their lifetimes are limits of accounts
+//! ([`ABSOLUTE_LIFETIME`], [`FLOW_LIFETIME`], [`BROWSER_LIFETIME`]).
 
 use actix_web::{
     HttpRequest,

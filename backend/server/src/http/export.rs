@@ -9,6 +9,7 @@ use actix_web::{
 use futures_util::stream::poll_fn;
 use serde::Deserialize;
 use tallybook_conversations::{Export, ExportFormat, ExportParts};
+use tallybook_protocol::first_chars;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -99,8 +100,8 @@ fn attachment(title: &str, extension: &str) -> ContentDisposition {
 /// reserves for devices get a prefix.
 fn file_name(title: &str) -> String {
     let words = title.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
-    let name: String = words.collect::<Vec<_>>().join("-").chars().take(MAX_NAME_CHARS).collect();
-    match name.trim_end_matches('-') {
+    let name = words.collect::<Vec<_>>().join("-");
+    match first_chars(&name, MAX_NAME_CHARS).trim_end_matches('-') {
         "" => "conversation".to_owned(),
         name if is_device(name) => format!("conversation-{name}"),
         name => name.to_owned(),

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use tallybook_http_client::is_loopback_address;
 use url::Host;
 
 /// The name or the IP address of a host.
@@ -59,7 +60,7 @@ pub enum Hosts {
 impl Hosts {
     /// Returns the host names of a server that listens on `address`, given the names that its operator allows.
     pub fn new(address: IpAddr, allowed: Vec<HostName>) -> Self {
-        if allowed.is_empty() && !address.to_canonical().is_loopback() { Self::Any } else { Self::Only(allowed.into()) }
+        if allowed.is_empty() && !is_loopback_address(address) { Self::Any } else { Self::Only(allowed.into()) }
     }
 
     /// Returns `true` if the server answers a request that names this host, or no host.

@@ -91,7 +91,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         return Ok(None);
     }
     if shares::is_shared(path) {
-        return Ok(reader_of(state, request).await);
+        return Ok(viewer_of(state, request).await);
     }
     let is_unauthenticated_path = UNAUTHENTICATED_PATHS.contains(&path) || path == "/readyz";
     match identify_caller(state, Credentials::from_request(request)).await?.ok_or(ApiError::SetupRequired)? {
@@ -113,13 +113,13 @@ async fn identify_caller(state: &AppState, credentials: Credentials) -> Result<O
     state.run_accounts(find).await
 }
 
-/// Returns the signed-in reader of a share link. The page offers them a copy; everything else on it is the same for all
-/// readers.
-async fn reader_of(state: &AppState, request: &ServiceRequest) -> Option<Caller> {
+/// Returns the signed-in viewer of a share link. The page offers them a copy; everything else on it is the same for all
+/// viewers.
+async fn viewer_of(state: &AppState, request: &ServiceRequest) -> Option<Caller> {
     let session @ Credentials::Session(_) = Credentials::from_request(request) else { return None };
     let found = if shares::is_page(request.path()) { identify_caller(state, session).await } else { return None };
     found
-        .inspect_err(|error| tracing::warn!(%error, "the reader of a share link is not known"))
+        .inspect_err(|error| tracing::warn!(%error, "the viewer of a share link is not known"))
         .ok()
         .flatten()
         .flatten()
@@ -135,7 +135,7 @@ fn is_same_for_all(path: &str) -> bool {
         || openapi::PUBLIC.contains(&path)
 }
 
-/// Minimum size of a file whose download ends when its reader loses access, in bytes.
+/// Minimum size of a file whose download ends when its user loses access, in bytes.
 const LONG_DOWNLOAD_BYTES: u64 = 1024 * 1024;
 
 /// The credentials in a request.
@@ -266,12 +266,12 @@ fn end_on_revocation<B: MessageBody + 'static>(
     })
 }
 
-/// The error that aborts the download of a file when its reader loses access.
+/// The error that aborts the download of a file when its user loses access.
 #[derive(Debug, thiserror::Error)]
-#[error("the access of the stream's reader was revoked")]
+#[error("the access of the stream's user was revoked")]
 struct AccessRevoked;
 
-/// The body of a streamed response, which ends when its reader loses access.
+/// The body of a streamed response, which ends when its user loses access.
 struct RevocableBody {
     body: BoxBody,
     is_file: bool,

@@ -42,6 +42,7 @@ mod other_versions;
 mod page;
 mod peer;
 mod preferences;
+mod problem_types;
 mod public_url;
 mod query;
 mod request_id;

@@ -122,7 +122,7 @@ impl PageData for ServerPageData {
         request.map(|request| preferences::new_chat_models(&request.into_inner())).unwrap_or_default()
     }
 
-    fn person(&self) -> Option<String> {
+    fn user_name(&self) -> Option<String> {
         caller().ok()?.name.map(|name| name.to_string())
     }
 

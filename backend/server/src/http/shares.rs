@@ -1,5 +1,5 @@
 //! HTTP handlers for share links: `/api/shares`, and the shared page at `/s/{token}`, which anyone with the link can
-//! read, and signed-in readers can continue as their own conversation. The page runs no scripts and asks search engines
+//! read, and signed-in users can continue as their own conversation. The page runs no scripts and asks search engines
 //! not to index it.
 
 use actix_web::{
@@ -140,8 +140,8 @@ pub(crate) struct ContinueForm {
     client_conversation_id: Option<String>,
 }
 
-/// Copies a shared conversation to the reader's own conversations, and redirects to the copy. If the conversation has
-/// files, the reader needs the permission to upload. A copy counts as a message toward the limit of messages per
+/// Copies a shared conversation to the user's own conversations, and redirects to the copy. If the conversation has
+/// files, the user needs the permission to upload. A copy counts as a message toward the limit of messages per
 /// minute.
 pub(crate) async fn continue_in_chat(
     state: State,
@@ -189,7 +189,7 @@ async fn copy(
     state.run(work).await
 }
 
-/// Returns the text of an error for the reader.
+/// Returns the text of an error for the user.
 fn problem(error: &ApiError, language: Language) -> String {
     match language {
         Language::English => error.to_string(),
@@ -197,7 +197,7 @@ fn problem(error: &ApiError, language: Language) -> String {
     }
 }
 
-/// Says why a conversation was not copied, and what the reader can do.
+/// Says why a conversation was not copied, and what the user can do.
 fn copy_problem(error: &ApiError, language: Language) -> String {
     let text = Messages(language);
     match error {

@@ -39,7 +39,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
         model.reply([text("Yes.")]);
         team.ask(&ann, &conversation, "Go?").await;
@@ -79,7 +79,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let conversation = team.conversation(&admin).await;
         model.reply([text("Yes.")]);
         team.ask(&admin, &conversation, "Go?").await;
@@ -128,7 +128,7 @@ on_every_engine! {
             eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
         }
         let gate = model.reply_late([text("Yes.")]);
-        let (ann, bob) = (team.person(&admin, "ann").await.0, team.person(&admin, "bob").await.0);
+        let (ann, bob) = (team.user(&admin, "ann").await.0, team.user(&admin, "bob").await.0);
         let users = [&admin, &ann, &bob];
         let mut conversations = Vec::new();
         for index in 0..20 {
@@ -220,7 +220,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let of = async |name| format!("user:{}", team.person(&admin, name).await.1);
+        let of = async |name| format!("user:{}", team.user(&admin, name).await.1);
         let (ann, bob) = (of("ann").await, of("bob").await);
         let budget = |principal: &str, period: &str, tokens: i64| {
             json!({"principal": principal, "period": period, "tokens": tokens, "warn_at": 0.8})

@@ -9,8 +9,9 @@ mod restarts;
 mod reviews;
 mod saved_approvals;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use reqwest::{Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +36,7 @@ pub(crate) struct Orders(Arc<Mutex<Vec<String>>>);
 impl Orders {
     /// Returns the dishes that were ordered.
     pub(crate) fn orders(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 
@@ -46,7 +47,7 @@ impl Tool for Orders {
     const RISK: Risk = Risk::High;
 
     async fn call(&self, Dish { dish }: Dish) -> Result<ToolOutput, ToolError> {
-        self.0.lock().unwrap().push(dish.clone());
+        self.0.lock().push(dish.clone());
         Ok(ToolOutput::text(format!("ordered {dish}")))
     }
 }
@@ -96,7 +97,7 @@ impl Fixture {
     }
 
     /// Returns the last message of the latest request to the model, which contains the results of its calls.
-    fn told(&self) -> String {
+    fn last_prompt(&self) -> String {
         let request = self.model.requests().last().unwrap().body.clone();
         request["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
     }
@@ -171,7 +172,7 @@ on_every_engine! {
         let ChatEvent::ApprovalDecided(decided) = &events[1] else { panic!("{events:?}") };
         assert_eq!(decided.input.as_ref().unwrap().as_str(), r#"{"dish":"salad"}"#);
         assert_eq!(fixture.orders.orders(), ["salad"]);
-        let told = fixture.told();
+        let told = fixture.last_prompt();
         assert!(told.contains("A person changed the arguments") && told.contains("salad"), "{told}");
         let texts = rows!(fixture.app, (String, Option<String>), "SELECT input_text, proposed_input_text FROM tool_calls");
         assert_eq!(texts, [(r#"{"dish":"salad"}"#.to_owned(), Some(r#"{"dish":"pizza"}"#.to_owned()))]);
@@ -200,7 +201,7 @@ on_every_engine! {
         let events = fixture.decide_last(ids[0], json!({ "decision": "deny", "reason": "too late at night" })).await;
         assert_eq!(names(&events), ["snapshot", "approval_decided", "content_delta", "message_end"]);
         assert!(fixture.orders.orders().is_empty());
-        assert!(fixture.told().contains("A person refused this call, so it did not run: too late at night"));
+        assert!(fixture.last_prompt().contains("A person refused this call, so it did not run: too late at night"));
         let call = &fixture.app.idle_conversation(&fixture.conversation).await["messages"][1]["tool_calls"][0];
         assert_eq!(call["status"], "denied");
         assert!(call["error"].as_str().unwrap().ends_with("too late at night"), "{call}");

@@ -116,7 +116,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let ((ann, _), (ben, _)) = (team.person(&admin, "ann").await, team.person(&admin, "ben").await);
+        let ((ann, _), (ben, _)) = (team.user(&admin, "ann").await, team.user(&admin, "ben").await);
         let (uuid, feedback) = ask(&team, &model, &ann).await;
         let given = json!({"rating": "down", "reason": "Rhubarb"});
         for stranger in [&ben, &admin] {
@@ -156,7 +156,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let (_, good) = ask(&team, &model, &ann).await;
         let (uuid, bad) = ask(&team, &model, &ann).await;
         ask(&team, &model, &admin).await;
@@ -200,7 +200,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let default = names(&team, &ann, "/api/models").await[0].trim_end_matches('*').to_owned();
         for (name, rating) in [("Opal", "up"), ("Opal", "down"), ("Opal", "up"), (&default, "down"), ("Opal", "none")] {

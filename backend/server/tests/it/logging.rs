@@ -239,7 +239,7 @@ async fn failed_sign_ins_and_refused_requests_are_warnings() {
     let mut command = Program::command_after(&format!("exec 2>'{}'", path.display()), &engine, &model);
     let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on").env("RUST_LOG", "info")));
     let admin = team.sign_up(&team.app.process().setup_link(), "root", PASSWORD).await;
-    let (ann, id) = team.person(&admin, "ann").await;
+    let (ann, id) = team.user(&admin, "ann").await;
     let warnings = async |text: &str| {
         let log = std::fs::read_to_string(&path).unwrap();
         log.lines().filter(|line| line.contains("WARN") && line.contains(text)).map(str::to_owned).collect::<Vec<_>>()

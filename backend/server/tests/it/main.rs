@@ -17,6 +17,7 @@ mod activity;
 mod added_models;
 mod added_tool_servers;
 mod agent_faults;
+mod api_clients;
 mod bad_input;
 mod branches;
 mod budgets;
@@ -63,7 +64,6 @@ mod plan;
 mod playback;
 #[cfg(unix)]
 mod private_files;
-mod programs;
 mod prompted;
 mod provider_key;
 mod reasoning;

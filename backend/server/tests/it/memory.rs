@@ -96,7 +96,7 @@ fn texts(content: &Value) -> Vec<String> {
 }
 
 /// Returns the texts of a request's messages.
-fn told(request: &CapturedRequest) -> Vec<String> {
+fn prompt(request: &CapturedRequest) -> Vec<String> {
     let messages = request.body["messages"].as_array().unwrap();
     messages.iter().map(|message| texts(&message["content"]).concat()).collect()
 }
@@ -106,7 +106,7 @@ fn system(request: &CapturedRequest) -> String {
 }
 
 fn prompt_tokens(request: &CapturedRequest) -> usize {
-    tokens::of_text(&system(request)) + told(request).iter().map(|text| tokens::of_text(text) + 8).sum::<usize>()
+    tokens::of_text(&system(request)) + prompt(request).iter().map(|text| tokens::of_text(text) + 8).sum::<usize>()
 }
 
 async fn ask(app: &TestApp, conversation: &str, words: &str) -> i64 {
@@ -127,7 +127,7 @@ on_every_engine! {
         // Without a summary, the prompt contains as many messages as fit, and the page says so.
         let first = ask(&app, &conversation, "And 201 and 1?").await;
         let asked = &model.requests()[0];
-        assert!(prompt_tokens(asked) <= 3500 && told(asked).len() > 80, "{}", prompt_tokens(asked));
+        assert!(prompt_tokens(asked) <= 3500 && prompt(asked).len() > 80, "{}", prompt_tokens(asked));
         assert!(!system(asked).contains(SO_FAR));
         let message = app.conversation(&conversation).await["messages"][401].clone();
         assert_eq!(message["id"], first);
@@ -144,7 +144,7 @@ on_every_engine! {
         for (number, request) in for_summaries.iter().enumerate() {
             assert_eq!((&request.body["temperature"], &request.body["max_tokens"]), (&json!(0.0), &json!(500)));
             assert!(request.body.get("tools").is_none() && prompt_tokens(request) <= 3500);
-            let asked: Value = serde_json::from_str(&told(request)[0]).unwrap();
+            let asked: Value = serde_json::from_str(&prompt(request)[0]).unwrap();
             assert_eq!(asked["summary"], if number == 0 { Value::Null } else { json!("They count on from 1.") });
             let first = format!("Question {}: how many", 20 * number + 1);
             assert!(asked["exchanges"][0]["question"].as_str().unwrap().starts_with(&first), "{asked}");
@@ -162,9 +162,10 @@ on_every_engine! {
         assert_eq!(message["told"]["summary"], "They count on from 1.");
         let from = message["told"]["from"].as_i64().unwrap();
         assert!(summaries.contains(&(from - 1,)), "{from} of {summaries:?}");
-        assert_eq!(told(&asked)[0], page["messages"][usize::try_from(from).unwrap() - 1]["content"].as_str().unwrap());
+        let first = &page["messages"][usize::try_from(from).unwrap() - 1];
+        assert_eq!(prompt(&asked)[0], first["content"].as_str().unwrap());
         assert!(!asked.body_text.contains(&format!("Answer {}:", (from - 1) / 2)));
-        assert_eq!(told(&asked).last().unwrap(), "And 202 and 1?");
+        assert_eq!(prompt(&asked).last().unwrap(), "And 202 and 1?");
 
         // The summary's calls count under their own purpose and not toward the turn's cost. Exported files contain the
         // summary.
@@ -176,7 +177,8 @@ on_every_engine! {
         assert_eq!(file["summaries"][0]["summary"], "They count on from 1.");
         let markdown = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await.text().await.unwrap();
         let (before, after) = markdown.split_once("received this summary").unwrap();
-        assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)) && after.contains(&told(&asked)[0]), "{after}");
+        assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)), "{before}");
+        assert!(after.contains(&prompt(&asked)[0]), "{after}");
         let book = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
         assert!(book.contains("Earlier messages were summarized") && book.contains("They count on from 1."), "{book}");
         model.assert_calls_paired();
@@ -194,12 +196,12 @@ on_every_engine! {
         summarized_up_to(&app, first).await;
         let second = ask(&app, &conversation, "Second?").await;
         let asked = newest(&model, false);
-        assert_eq!(told(&asked), ["Second?"]);
+        assert_eq!(prompt(&asked), ["Second?"]);
         assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
         let page = app.conversation(&conversation).await;
         assert_eq!(page["messages"][3]["told"], json!({"from": page["messages"][2]["id"], "summary": "They said one."}));
         summarized_up_to(&app, second).await;
-        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        let asked: Value = serde_json::from_str(&prompt(&newest(&model, true))[0]).unwrap();
         let exchange = json!({"question": "Second?", "answer": "Two."});
         assert_eq!(asked, json!({"summary": "They said one.", "exchanges": [exchange]}));
 
@@ -208,11 +210,11 @@ on_every_engine! {
         let edited = app.post(&format!("/api/conversations/{conversation}/messages"), body).await;
         EventReader::new(edited).all().await;
         let asked = newest(&model, false);
-        assert_eq!((told(&asked), system(&asked).contains(SO_FAR)), (vec!["Anew?".to_owned()], false));
+        assert_eq!((prompt(&asked), system(&asked).contains(SO_FAR)), (vec!["Anew?".to_owned()], false));
         let page = app.conversation(&conversation).await;
         assert!(page["messages"][1].get("told").is_none(), "{page}");
         summarized_up_to(&app, page["messages"][1]["id"].as_i64().unwrap()).await;
-        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        let asked: Value = serde_json::from_str(&prompt(&newest(&model, true))[0]).unwrap();
         assert_eq!(asked["summary"], Value::Null);
     }
 
@@ -235,7 +237,7 @@ on_every_engine! {
         summarized_up_to(&app, 2).await;
         post("test-model", json!([user("First?"), assistant("One."), user("Second?")])).await;
         let asked = newest(&model, false);
-        assert_eq!(told(&asked), ["First?", "One.", "Second?"]);
+        assert_eq!(prompt(&asked), ["First?", "One.", "Second?"]);
         assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
         summarized_up_to(&app, 4).await;
         post("test-model:plain", json!([user("Name it.")])).await;
@@ -286,9 +288,9 @@ on_every_engine! {
         model.fail(400, r#"{"error":{"message":"`temperature` is deprecated for this model"}}"#);
         model.reply([text("They counted to four.")]);
         let last = ask(&app, &conversation, "Fourth?").await;
-        assert_eq!(told(&newest(&model, false)), ["Second?", "Two.", "Third?", "Three.", "Fourth?"]);
+        assert_eq!(prompt(&newest(&model, false)), ["Second?", "Two.", "Third?", "Three.", "Fourth?"]);
         summarized_up_to(&app, last).await;
-        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        let asked: Value = serde_json::from_str(&prompt(&newest(&model, true))[0]).unwrap();
         assert_eq!(asked["summary"], "They said one.");
         assert_eq!(asked["exchanges"].as_array().unwrap().len(), 3);
         assert!(newest(&model, true).body.get("temperature").is_none());
@@ -308,13 +310,13 @@ on_every_engine! {
         model.reply([text("They are 202.")]);
         ask(&app, &conversation, "And 201 and 1?").await;
         let [first, second] = &model.requests()[..] else { panic!("the model is called twice") };
-        assert_eq!(told(first).len(), 401);
-        assert!(told(second).len() > 20 && prompt_tokens(second) <= 4500, "{}", prompt_tokens(second));
+        assert_eq!(prompt(first).len(), 401);
+        assert!(prompt(second).len() > 20 && prompt_tokens(second) <= 4500, "{}", prompt_tokens(second));
         let page = app.conversation(&conversation).await;
         let answer = &page["messages"][401];
         assert_eq!((&answer["content"], &answer["status"]), (&json!("They are 202."), &json!("complete")));
         let from = usize::try_from(answer["told"]["from"].as_i64().unwrap()).unwrap();
-        assert_eq!(told(second)[0], page["messages"][from - 1]["content"].as_str().unwrap());
+        assert_eq!(prompt(second)[0], page["messages"][from - 1]["content"].as_str().unwrap());
 
         // If the error does not name the limit, the server sends half of the messages. It does not try a third time.
         for _ in 0..2 {
@@ -326,7 +328,8 @@ on_every_engine! {
         assert!(error.error.starts_with("The message does not fit into the model's context window"), "{}", error.error);
         let requests = model.requests();
         let [.., whole, half] = &requests[..] else { panic!("the model is called twice") };
-        assert!(told(half).len() > 150 && told(half).len() < told(whole).len() * 6 / 10, "{}", told(half).len());
+        let (half, whole) = (prompt(half).len(), prompt(whole).len());
+        assert!(half > 150 && half < whole * 6 / 10, "{half}");
 
         // If the question alone is too long, the server does not try again.
         let alone = app.create_conversation().await;

@@ -54,7 +54,7 @@ pub(crate) async fn stored_plan(app: &TestApp, conversation: &str) -> Plan {
 }
 
 /// Returns the messages of a request, without its system prompt.
-fn told(request: &CapturedRequest) -> String {
+fn prompt(request: &CapturedRequest) -> String {
     request.body["messages"].to_string()
 }
 
@@ -110,12 +110,12 @@ on_every_engine! {
         assert_eq!(made.steps.iter().map(|step| step.calls_before.unwrap()).collect::<Vec<_>>(), [0, 1, 1, 1]);
 
         let asked = model.requests();
-        assert!(told(&asked[0]).contains("How many?") && asked[0].body["temperature"].as_f64() == Some(0.0));
-        assert!(told(&asked[1]).contains("How many?") && told(&asked[1]).contains("on no other: Add."));
-        assert!(told(&asked[3]).contains("It is three.") && !told(&asked[3]).contains("not good enough"));
-        assert!(told(&asked[4]).contains("not good enough: Error: the page is gone."));
-        assert!(told(&asked[5]).contains("the page is still gone") && !told(&asked[5]).contains("refused"));
-        assert!(told(&asked[9]).contains("Four.") && asked[9].body["tool_choice"]["type"] == "none");
+        assert!(prompt(&asked[0]).contains("How many?") && asked[0].body["temperature"].as_f64() == Some(0.0));
+        assert!(prompt(&asked[1]).contains("How many?") && prompt(&asked[1]).contains("on no other: Add."));
+        assert!(prompt(&asked[3]).contains("It is three.") && !prompt(&asked[3]).contains("not good enough"));
+        assert!(prompt(&asked[4]).contains("not good enough: Error: the page is gone."));
+        assert!(prompt(&asked[5]).contains("the page is still gone") && !prompt(&asked[5]).contains("refused"));
+        assert!(prompt(&asked[9]).contains("Four.") && asked[9].body["tool_choice"]["type"] == "none");
         let mut purposes = rows!(app, (String, i64), "SELECT purpose, COUNT(*) FROM model_calls GROUP BY purpose");
         purposes.sort();
         let purposes: Vec<_> = purposes.iter().map(|(purpose, calls)| (purpose.as_str(), *calls)).collect();
@@ -124,7 +124,7 @@ on_every_engine! {
         // Later prompts contain the answer, but not the steps that led to it.
         model.reply([text("Yes.")]);
         app.send(&conversation, "Sure?").await.all().await;
-        let later = told(model.requests().last().unwrap());
+        let later = prompt(model.requests().last().unwrap());
         assert!(later.contains("It is **four**.") && !later.contains("It is three."), "{later}");
         model.assert_calls_paired();
     }
@@ -147,9 +147,10 @@ on_every_engine! {
         assert_eq!(step_states(&made), [("Count.", PlanStepStatus::Completed, 2), ("Say it.", PlanStepStatus::Completed, 1)]);
         assert_eq!((made.revision, made.reason.as_deref()), (2, Some("It is doubled already.")));
         let asked = model.requests();
-        assert!(told(&asked[2]).contains("Three.") && told(&asked[3]).contains("not good enough: There is one more."));
-        assert!(!told(&asked[3]).contains("Three."), "a retry does not see the failed attempt");
-        assert!(told(&asked[5]).contains("It is doubled already."));
+        assert!(prompt(&asked[2]).contains("Three."));
+        assert!(prompt(&asked[3]).contains("not good enough: There is one more."));
+        assert!(!prompt(&asked[3]).contains("Three."), "a retry does not see the failed attempt");
+        assert!(prompt(&asked[5]).contains("It is doubled already."));
         assert_eq!(stored_plan(&app, &conversation).await, made);
         assert_eq!(model.unused_replies(), 0);
     }

@@ -3,8 +3,9 @@
 
 #![cfg(unix)]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -36,7 +37,7 @@ impl<const RISKY: bool> Tool for Login<RISKY> {
     const RISK: Risk = if RISKY { Risk::High } else { Risk::Low };
 
     async fn call(&self, Credentials { user, password }: Credentials) -> Result<ToolOutput, ToolError> {
-        self.0.lock().unwrap().push(password.clone());
+        self.0.lock().push(password.clone());
         if user == "ann" {
             return Ok(ToolOutput::text(format!("ann:{password} is in")));
         }
@@ -110,7 +111,7 @@ on_every_engine! {
         let events = app.send(&conversation, "Log in").await.all().await;
         let text = format!("{events:?}");
         assert!(!text.contains("5up3r") && text.contains("[hidden]"), "{text}");
-        assert_eq!(*tool.0.lock().unwrap(), [CANARY, CANARY], "the tool received the secret");
+        assert_eq!(*tool.0.lock(), [CANARY, CANARY], "the tool received the secret");
         assert!(!model.requests()[1].body_text.contains("5up3r"), "the prompt does not contain the secret again");
         assert_not_kept(&engine, CANARY).await;
         let rows = rows!(
@@ -143,7 +144,7 @@ on_every_engine! {
         model.reply([text("I may not.")]);
         let events = app.send(&conversation, "Pay").await.all().await;
         assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "I may not."), "{events:?}");
-        assert!(tool.0.lock().unwrap().is_empty());
+        assert!(tool.0.lock().is_empty());
         let rows = rows!(app, (String, String), "SELECT status, error_type FROM tool_calls");
         assert_eq!(rows, [("error".to_owned(), "secret_cannot_wait".to_owned())]);
         assert_not_kept(&engine, CANARY).await;
@@ -183,7 +184,7 @@ on_every_engine! {
         model.reply([login("login", "ann", "[hidden]")]);
         model.reply([text("Which password?")]);
         app.send(&conversation, "Log in again").await.all().await;
-        assert!(tool.0.lock().unwrap().is_empty());
+        assert!(tool.0.lock().is_empty());
         let rows = rows!(app, (String, String), "SELECT status, error_type FROM tool_calls");
         assert_eq!(rows, [("error".to_owned(), "secret_not_kept".to_owned())]);
     }
@@ -202,7 +203,7 @@ on_every_engine! {
         model.reply([text("It is off.")]);
         let text = format!("{:?}", app.send(&conversation, "Log in").await.all().await);
         assert!(!text.contains("5up3r") && text.contains("[hidden]"), "{text}");
-        assert!(tool.0.lock().unwrap().is_empty());
+        assert!(tool.0.lock().is_empty());
         assert_not_kept(&engine, CANARY).await;
         let rows = rows!(app, (String, String), "SELECT input_text, error_type FROM tool_calls");
         assert_eq!(rows, [(r#"{"password":"[hidden]","user":"ann"}"#.to_owned(), "tool_disabled".to_owned())]);

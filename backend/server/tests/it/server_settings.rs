@@ -234,7 +234,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
         model.reply([text("Yes.")]);
         team.ask(&ann, &conversation, "Go?").await;

@@ -1,9 +1,6 @@
 //! Traces of turns, as a collector receives them from the real program.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
 use opentelemetry_proto::tonic::{
@@ -11,6 +8,7 @@ use opentelemetry_proto::tonic::{
     common::v1::any_value::Value,
     trace::v1::{Span, status::StatusCode},
 };
+use parking_lot::Mutex;
 use prost::Message as _;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tokio::sync::oneshot;
@@ -39,11 +37,11 @@ impl Collector {
 
     /// Returns the bodies that were sent, unparsed.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.got.lock().unwrap().concat()
+        self.got.lock().concat()
     }
 
     fn spans(&self) -> Vec<Span> {
-        let got = self.got.lock().unwrap();
+        let got = self.got.lock();
         let requests = got.iter().map(|body| ExportTraceServiceRequest::decode(&**body).expect("protobuf"));
         let resources = requests.flat_map(|request| request.resource_spans);
         resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
@@ -54,7 +52,7 @@ async fn serve(told: oneshot::Sender<Collector>) {
     let got = web::Data::new(Mutex::new(Vec::new()));
     let data = got.clone();
     let take = async |got: web::Data<Mutex<Vec<Vec<u8>>>>, body: web::Bytes| {
-        got.lock().unwrap().push(body.to_vec());
+        got.lock().push(body.to_vec());
         HttpResponse::Ok().content_type("application/x-protobuf").finish()
     };
     let server = HttpServer::new(move || App::new().app_data(data.clone()).route("/v1/traces", web::post().to(take)))

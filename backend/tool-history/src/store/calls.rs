@@ -54,7 +54,7 @@ pub struct CallRow {
     #[sqlx(try_from = "String")]
     pub status: ToolCallStatus,
     pub duration_ms: Option<i64>,
-    /// The first 81 characters of the input. `None` if the reader must give a reason before seeing it.
+    /// The first 81 characters of the input. `None` if the caller must give a reason before seeing it.
     pub input_start: Option<String>,
     pub input_bytes: i64,
     pub output_bytes: Option<i64>,

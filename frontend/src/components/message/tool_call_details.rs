@@ -12,7 +12,7 @@ use crate::{
             reviews::reviews_view,
         },
         parts::times::{times, when},
-        sidebar::foot::Person,
+        sidebar::foot::UserName,
     },
     language::use_language,
     reactive::memo,
@@ -42,7 +42,7 @@ pub(crate) fn ToolCallDetails(
     let raw_name = memo(move |_| call.with(|call| call.as_ref()?.raw_name()));
     let error_type = memo(move |_| call.with(|call| call.as_ref()?.error_type.clone()));
     let decided = memo(move |_| call.with(|call| call.as_ref()?.decided.clone()));
-    let has_account = use_context::<Person>().is_some_and(|Person(name)| name.is_some());
+    let has_account = use_context::<UserName>().is_some_and(|UserName(name)| name.is_some());
     let parts = CallTextPart::ALL.map(|part| {
         let is_here = memo(move |_| has(part));
         let id = format!("{id}-{}", part.name());

@@ -22,11 +22,11 @@ const THEME_CHOSEN: &str = "theme-chosen";
 
 /// The name of the signed-in user; `None` without accounts.
 #[derive(Clone)]
-pub(crate) struct Person(pub(crate) Option<String>);
+pub(crate) struct UserName(pub(crate) Option<String>);
 
 /// Renders the link to the settings, with the user's name, and the form that signs out.
-fn person(text: Language, open: RwSignal<bool>) -> AnyView {
-    let Person(name) = use_context().unwrap_or(Person(None));
+fn user_menu(text: Language, open: RwSignal<bool>) -> AnyView {
+    let UserName(name) = use_context().unwrap_or(UserName(None));
     let sign_out = name.is_some().then(|| {
         view! {
             <form method="post" action="/sign-out">
@@ -71,7 +71,7 @@ pub(crate) fn SidebarFoot(
 ) -> impl IntoView {
     let text = use_language();
     view! {
-        {person(text, open)}
+        {user_menu(text, open)}
         <div class="settings">
             <button
                 type="button"

@@ -75,7 +75,7 @@ pub struct StoredResponse {
 }
 
 /// Context that precedes a request's own input.
-pub(crate) struct Before {
+pub(crate) struct PreviousContext {
     /// The response that the request continues.
     pub(crate) previous: ResponseRow,
     pub(crate) system: Vec<String>,
@@ -94,12 +94,12 @@ impl Chaining {
     pub(crate) async fn store(
         &self,
         tx: &mut Transaction,
-        program: ApiClient,
+        api_client: ApiClient,
         message_id: MessageId,
     ) -> sqlx::Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let json = serde_json::to_string(kept).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        responses::create(tx, program, message_id, self.previous, &json).await
+        responses::create(tx, api_client, message_id, self.previous, &json).await
     }
 }
 
@@ -108,10 +108,10 @@ impl Chaining {
 /// The client's tool calls appear as the client received them.
 pub(crate) async fn load_previous(
     context: &Context,
-    program: ApiClient,
+    api_client: ApiClient,
     previous: MessageId,
-) -> Result<Before, ServiceError> {
-    let links = read_chain(context, program, previous).await?;
+) -> Result<PreviousContext, ServiceError> {
+    let links = read_chain(context, api_client, previous).await?;
     let ids: Vec<MessageId> = links.iter().map(|(row, _)| row.message_id).collect();
     let steps = model_calls::list_model_calls(&context.db, &ids).await?;
     let calls = read_calls(context, &ids).await?;
@@ -135,7 +135,7 @@ pub(crate) async fn load_previous(
         last = Some(row);
     }
     let previous = last.ok_or(ServiceError::NoSuchResponse)?;
-    Ok(Before { previous, system, messages: newest_within(turns, limits.restored_bytes) })
+    Ok(PreviousContext { previous, system, messages: newest_within(turns, limits.restored_bytes) })
 }
 
 /// Returns the messages of the newest turns that together take at most `room` bytes as they are stored. The last turn
@@ -155,14 +155,14 @@ fn newest_within(mut turns: Vec<Vec<ModelMessage>>, room: usize) -> Vec<ModelMes
 /// results of calls. Fails if `previous` does not exist, or if the chain has no such first response.
 async fn read_chain(
     context: &Context,
-    program: ApiClient,
+    api_client: ApiClient,
     previous: MessageId,
 ) -> Result<Vec<(ResponseRow, ResponseInput)>, ServiceError> {
     let room = context.agent.limits().restored_bytes;
     let mut links = Vec::new();
     let (mut bytes, mut next) = (0usize, Some(previous));
     while let Some(id) = next.filter(|_| links.len() < MAX_CHAIN) {
-        let Some(row) = responses::find(&context.db, program, id).await? else { break };
+        let Some(row) = responses::find(&context.db, api_client, id).await? else { break };
         let input: ResponseInput =
             serde_json::from_str(&row.input).map_err(|error| sqlx::Error::Decode(error.into()))?;
         bytes = bytes.saturating_add(row.input.len());
@@ -185,10 +185,12 @@ async fn read_chain(
 /// request has a result for a call that the response did not request, or has no results although the response requested
 /// calls.
 pub(crate) fn prepend_context(
-    before: Option<Before>,
+    previous_context: Option<PreviousContext>,
     input: ClientInput,
 ) -> Result<(ClientInput, Option<ResponseRow>), ServiceError> {
-    let Some(Before { previous, mut system, mut messages }) = before else { return Ok((input, None)) };
+    let Some(PreviousContext { previous, mut system, mut messages }) = previous_context else {
+        return Ok((input, None));
+    };
     let asked: Vec<String> = match messages.last() {
         Some(ModelMessage::Assistant(blocks)) if is_asking(blocks) => call_ids(blocks).map(str::to_owned).collect(),
         _ => Vec::new(),
@@ -243,15 +245,15 @@ impl ConversationService {
     /// Finds a response that an API client can continue. Fails with `NoSuchResponse` if it does not exist.
     pub async fn find_response(
         &self,
-        program: ApiClient,
+        api_client: ApiClient,
         message_id: MessageId,
     ) -> Result<StoredResponse, ServiceError> {
         let db = &self.context.db;
-        let row = responses::find(db, program, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
+        let row = responses::find(db, api_client, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
         let found = messages::find_message(db, row.conversation_id, message_id).await?;
         let message = found.ok_or(ServiceError::NoSuchResponse)?;
         let calls = if message.stop_reason.as_deref() == Some(CLIENT_CALLS) {
-            self.list_client_calls(program.user, row.uuid, message_id).await?
+            self.list_client_calls(api_client.user, row.uuid, message_id).await?
         } else {
             Vec::new()
         };
@@ -270,9 +272,9 @@ impl ConversationService {
     }
 
     /// Deletes a stored response, so that no request can continue it. The conversation is kept.
-    pub async fn delete_response(&self, program: ApiClient, message_id: MessageId) -> Result<(), ServiceError> {
+    pub async fn delete_response(&self, api_client: ApiClient, message_id: MessageId) -> Result<(), ServiceError> {
         let db = &self.context.db;
-        responses::find(db, program, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
+        responses::find(db, api_client, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
         Ok(responses::delete(db, message_id).await?)
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolResult};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, first_chars};
 
 use crate::{
     ServiceError,
@@ -34,10 +34,10 @@ pub(crate) struct Restored {
 /// this adds fit in `limits.restored_bytes`. Older turns stay as the client sent them.
 pub(crate) async fn restore(
     context: &Context,
-    program: ApiClient,
+    api_client: ApiClient,
     messages: Vec<ModelMessage>,
 ) -> Result<Restored, ServiceError> {
-    let mut turns = restore_newest(context, program, &messages).await?;
+    let mut turns = restore_newest(context, api_client, &messages).await?;
     let mut restored = Vec::new();
     let mut answered = None;
     let mut messages = messages.into_iter().enumerate().peekable();
@@ -79,7 +79,7 @@ type RestoredTurns = HashMap<usize, (AnswerRef, Vec<ModelMessage>)>;
 
 async fn restore_newest(
     context: &Context,
-    program: ApiClient,
+    api_client: ApiClient,
     messages: &[ModelMessage],
 ) -> Result<RestoredTurns, ServiceError> {
     let last_question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
@@ -95,7 +95,7 @@ async fn restore_newest(
             _ => &[],
         };
         let is_current = last_question.is_none_or(|question| question < at);
-        let (place, steps) = restore_turn(context, program, blocks, results, is_current).await?;
+        let (place, steps) = restore_turn(context, api_client, blocks, results, is_current).await?;
         if !seen.insert(place.message_id) {
             let advice = "A step appears twice in messages. Send each answer and the results of its calls once.";
             return Err(ServiceError::Invalid(advice.to_owned()));
@@ -129,13 +129,13 @@ pub(crate) fn is_asking(blocks: &[AssistantBlock]) -> bool {
 /// kept only if the turn is still the current one. Fails if a call is unknown, or if the result of a call is missing.
 async fn restore_turn(
     context: &Context,
-    program: ApiClient,
+    api_client: ApiClient,
     blocks: &[AssistantBlock],
     results: &[ToolResult],
     is_current: bool,
 ) -> Result<(AnswerRef, Vec<ModelMessage>), ServiceError> {
     let (message_id, step, mut given) = place_of(blocks, results)?;
-    let place = api_clients::find_answer(&context.db, program, message_id).await?;
+    let place = api_clients::find_answer(&context.db, api_client, message_id).await?;
     let place = place.ok_or_else(|| unknown(blocks))?;
     let records = model_calls::list_model_calls(&context.db, &[message_id]).await?;
     let rows = tool_calls::list_tool_calls(&context.db, &[message_id], 0).await?;
@@ -197,7 +197,8 @@ fn place_of(
 /// always the same, so that guessing IDs reveals nothing.
 fn unknown(blocks: &[AssistantBlock]) -> ServiceError {
     let ids = blocks.iter().filter_map(AssistantBlock::tool_call).map(|call| call.id.as_str());
-    let ids: String = ids.collect::<Vec<_>>().join(", ").chars().take(200).collect();
+    let ids = ids.collect::<Vec<_>>().join(", ");
+    let ids = first_chars(&ids, 200);
     ServiceError::Invalid(format!(
         "No answer contains these calls together: {ids}. The conversation may have been deleted. Leave out the \
          message that requests them, and their results."

@@ -37,7 +37,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct ApiClientRequest {
     /// The API client.
-    pub program: ApiClient,
+    pub api_client: ApiClient,
     /// The client's own ID of the conversation, or the UUID that the client received.
     pub chat_id: Option<String>,
     /// Catalog name of the model. `None` for the default model.
@@ -63,40 +63,40 @@ enum Place<'a> {
 impl ConversationService {
     /// Stores an API client's question and starts the turn that answers it. Uses the conversation that the request
     /// names. If that does not exist, or another turn has claimed it, creates a conversation.
-    pub async fn answer_program(
+    pub async fn answer_api_client(
         &self,
         access: &Access,
         request: ApiClientRequest,
     ) -> Result<StartedTurn, ServiceError> {
         let context = &self.context;
-        let ApiClientRequest { program, chat_id, model, question, input, chaining } = request;
+        let ApiClientRequest { api_client, chat_id, model, question, input, chaining } = request;
         let model = &access.models.choose(model.as_deref(), None)?;
-        let before = match chaining.previous {
-            Some(previous) => Some(load_previous(context, program, previous).await?),
+        let previous_context = match chaining.previous {
+            Some(previous) => Some(load_previous(context, api_client, previous).await?),
             None => None,
         };
-        let (input, previous) = prepend_context(before, input)?;
-        let Restored { messages, answered } = restore(context, program, input.messages).await?;
+        let (input, previous) = prepend_context(previous_context, input)?;
+        let Restored { messages, answered } = restore(context, api_client, input.messages).await?;
         let input = Some(Arc::new(ClientInput { messages, ..input }));
         check_file_count(&question)?;
         let mut parts = if question.is_empty() { vec![MessagePart::Text { text: String::new() }] } else { question };
-        let files = find_attached(context, program.user, &parts, (&access.models, model)).await?;
+        let files = find_attached(context, api_client.user, &parts, (&access.models, model)).await?;
         if let Some(place) = answered {
-            let row = context.find_conversation(program.user, place.uuid).await?;
+            let row = context.find_conversation(api_client.user, place.uuid).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
             parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
             let at = Place::Question(&row, place.user_message_id);
-            let api = ApiParams { program, own_id: None, input: input.clone(), chaining: &chaining };
+            let api = ApiParams { api_client, own_id: None, input: input.clone(), chaining: &chaining };
             if let Some(turn) = start_at(context, access, Some(at), &parts, &[], model, &api).await? {
                 return Ok(turn);
             }
         }
         let (known, parent) = match (&previous, &chat_id) {
             (Some(previous), _) => {
-                let row = context.find_conversation(program.user, previous.uuid).await?;
+                let row = context.find_conversation(api_client.user, previous.uuid).await?;
                 (Some(row), Parent::Message(Some(previous.message_id)))
             }
-            (None, Some(id)) => (api_clients::find_conversation(&context.db, program, id).await?, Parent::Head),
+            (None, Some(id)) => (api_clients::find_conversation(&context.db, api_client, id).await?, Parent::Head),
             (None, None) => (None, Parent::Head),
         };
         // The UUID still refers to the busy conversation. So does the client's own ID while a turn runs there: a client
@@ -106,7 +106,7 @@ impl ConversationService {
         let still_means =
             |id: &&str| known.as_ref().is_some_and(|row| row.uuid.to_string() == *id || !row.awaiting_approval);
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
-        let api = ApiParams { program, own_id, input, chaining: &chaining };
+        let api = ApiParams { api_client, own_id, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
             && let Some(turn) =
                 start_at(context, access, Some(Place::Below(&row, parent)), &parts, &files, model, &api).await?
@@ -116,12 +116,12 @@ impl ConversationService {
         start_at(context, access, None, &parts, &files, model, &api).await?.ok_or(ServiceError::TurnRunning)
     }
 
-    /// Starts a thread as [`Self::answer_program`] does. The question must satisfy the same limits as a message in the
-    /// web UI.
+    /// Starts a thread as [`Self::answer_api_client`] does. The question must satisfy the same limits as a message in
+    /// the web UI.
     pub async fn start_thread(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         check_message(&NewMessage { parts: request.question.clone(), ..NewMessage::default() })?;
-        let access = self.context.access_of(request.program.user).await?;
-        self.answer_program(&access, request).await
+        let access = self.context.access_of(request.api_client.user).await?;
+        self.answer_api_client(&access, request).await
     }
 
     /// Stores a question in a conversation and starts the turn that answers it, with the stored history as context.
@@ -139,9 +139,9 @@ impl ConversationService {
         let model = &access.models.choose(model, row.model.as_deref())?;
         let files = find_attached(context, user, &parts, (&access.models, model)).await?;
         // No conversation is created here, so the API client does not matter.
-        let program = ApiClient { user, key_id: 0 };
+        let api_client = ApiClient { user, key_id: 0 };
         let chaining = Chaining::default();
-        let api = ApiParams { program, own_id: None, input: None, chaining: &chaining };
+        let api = ApiParams { api_client, own_id: None, input: None, chaining: &chaining };
         match start_at(context, access, Some(Place::Below(&row, Parent::Head)), &parts, &files, model, &api).await? {
             Some(turn) => Ok(turn),
             None => Err(context.busy(row.id).await?),
@@ -166,7 +166,7 @@ async fn start_at(
         Some(Place::Question(row, user_message_id)) => (Some(row), Question::Stored { user_message_id }),
         None => (None, new(Parent::Head)),
     };
-    let (user, mode) = (api.program.user, AnswerMode::React);
+    let (user, mode) = (api.api_client.user, AnswerMode::React);
     let params = StartParams { user, access, row, question, parts, files, model, mode, api: Some(api) };
     match start_turn(context, params).await? {
         Start::Started(turn) => Ok(Some(turn)),

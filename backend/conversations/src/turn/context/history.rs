@@ -12,6 +12,7 @@ use tallybook_protocol::{MessageId, MessagePart};
 
 use crate::{
     context::Context,
+    journal::answer::bytes_in,
     limits::{MAX_READ_BYTES, MIN_READ_BYTES},
     store::{
         ConversationId, message_files, messages, model_calls,
@@ -20,7 +21,7 @@ use crate::{
         tool_call_files::add_files,
         tool_calls,
     },
-    turn::{context::prompt_files::PromptFiles, step_text::bytes_in},
+    turn::context::prompt_files::PromptFiles,
 };
 
 /// Result in the prompt for a call that has none, because the server or the user ended the turn while the call ran.
@@ -264,8 +265,8 @@ pub(crate) fn push_turn<'a>(
     }
     let texts = push_steps(model_calls, tool_calls, is_resumed, limits, history);
     // Text that is not in the stored steps, because the last step was aborted.
-    let told_bytes = bytes_in(&message.content, &texts);
-    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
+    let steps_bytes = bytes_in(&message.content, &texts);
+    let rest = message.content.get(steps_bytes..).unwrap_or_default().trim_start_matches('\n');
     if !rest.is_empty() {
         history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
     }

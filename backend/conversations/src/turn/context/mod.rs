@@ -44,7 +44,7 @@ pub(crate) struct ContextBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) settings: &'a ChangeableSettings,
     /// Client-supplied input. `None` if the stored history is used.
-    pub(crate) given: Option<&'a ClientInput>,
+    pub(crate) client_input: Option<&'a ClientInput>,
     /// `true` if the turn is resumed, so that the context includes its own steps.
     pub(crate) is_resumed: bool,
     /// Tokens of the rest of the prompt: everything except the history and the summary.
@@ -112,8 +112,8 @@ impl ContextBuilder<'_> {
     }
 
     async fn find(&mut self, budget: usize, most_before: usize) -> sqlx::Result<Found> {
-        match self.given {
-            Some(given) => self.find_given(given, budget, most_before).await,
+        match self.client_input {
+            Some(input) => self.select_from_client_input(input, budget, most_before).await,
             None => self.find_stored(budget, most_before).await,
         }
     }
@@ -184,8 +184,13 @@ impl ContextBuilder<'_> {
 
     /// Selects from the history that an API client sent. The client decides what that history contains. If that history
     /// continues from the last stored answer, adds the newest summary of the stored conversation.
-    async fn find_given(&mut self, given: &ClientInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
-        let mut messages = given.messages.clone();
+    async fn select_from_client_input(
+        &mut self,
+        input: &ClientInput,
+        budget: usize,
+        most_before: usize,
+    ) -> sqlx::Result<Found> {
+        let mut messages = input.messages.clone();
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
@@ -250,8 +255,8 @@ impl ContextBuilder<'_> {
             Some(place) => summaries::find_text(db, place.id).await?,
             None => None,
         };
-        let was_told = self.is_resumed || self.previous_tokens > 0;
-        if from.is_some() || was_told {
+        let is_rebuilt = self.is_resumed || self.previous_tokens > 0;
+        if from.is_some() || is_rebuilt {
             let summary_id = summary.map(|place| place.id);
             with_retries(|| summaries::set_truncation(db, message_id, epoch, from, summary_id)).await?;
         }

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::{AgentError, SideCall, SummaryExchange, summarize_conversation};
 use tallybook_llm::tokens;
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, first_chars};
 
 use crate::models::Model;
 use crate::{
@@ -114,7 +114,7 @@ async fn find_due(
     let covered = covered_on(&branch, &summaries::list_places(db, conversation_id).await?);
     let (covered, before) = covered.last().map_or((0, None), |(covered, place)| (*covered, Some(place.id)));
     let outside = &branch[2 * covered..];
-    let kept = if summaries::is_of_program(db, conversation_id).await? {
+    let kept = if summaries::is_of_api_client(db, conversation_id).await? {
         0
     } else {
         let after_tokens = memory.after_tokens(model.window());
@@ -212,8 +212,8 @@ async fn ask(
             Err(error) => return Err(error.into()),
             Ok(text) => {
                 let text = context.agent.redact_secrets(text);
-                let summary: String = text.trim().chars().take(max_chars).collect();
-                return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary) };
+                let summary = first_chars(text.trim(), max_chars);
+                return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary.to_owned()) };
             }
         }
     }

@@ -2,7 +2,6 @@
 //! and plans are stored before they are sent. Text and reasoning are sent at once, and stored in batches a few times a
 //! second (`text_flusher`, `writer`). Activity events are never stored.
 
-pub(crate) mod call_events;
 pub(crate) mod reasoning;
 pub(crate) mod text_flusher;
 pub(crate) mod writer;
@@ -27,7 +26,7 @@ use tokio::time::Instant;
 
 use crate::{
     context::Context,
-    journal::stored::EncodedEvent,
+    journal::{answer::separator, stored::EncodedEvent},
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
     quota::{self, Reserve},
     store::{
@@ -39,11 +38,9 @@ use crate::{
         context::{BuiltContext, ContextBuilder},
         plan::{store_change, store_plan},
         recorder::{
-            call_events::{asked_events, start_event},
             reasoning::ReasoningState,
-            writer::{TurnWriter, wire_offset},
+            writer::{TurnWriter, asked_events, start_event, wire_offset},
         },
-        step_text::separator,
     },
 };
 

@@ -76,7 +76,7 @@ pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query)
 pub(crate) async fn begin_linking(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<Confirmation>,
 ) -> Result<HttpResponse, ApiError> {
     check_address(&state, &request)?;
@@ -84,7 +84,7 @@ pub(crate) async fn begin_linking(
         (address_of_return(&request)?, cookie::read_session(&request), browser_of(&state, &request));
     let password = Password::new(body.0.password);
     let work = |accounts: Accounts| async move {
-        accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
+        accounts.begin_linking(&user.0, password, &browser, session.as_deref(), &back).await
     };
     let AuthorizationRequest { address, held } = state.run_accounts(work).await?;
     Ok(HttpResponse::Created().cookie(cookie::flow_cookie(&request, &held)).json(LinkRedirect { url: address }))
@@ -151,8 +151,8 @@ fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     get, path = "/api/identities", operation_id = "list_identities", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Identity>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
-    let work = |accounts: Accounts| async move { accounts.list_identities(&person.0).await };
+pub(crate) async fn list(state: State, user: SessionUser) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.list_identities(&user.0).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
 
@@ -161,8 +161,8 @@ pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpRespon
     delete, path = "/api/identities/{identity_id}", operation_id = "unlink_identity", tag = "Account",
     security(("session" = [])), responses((status = 204, description = "The identity is unlinked."), Conflict),
 )]
-pub(crate) async fn unlink(state: State, person: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
-    let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
+pub(crate) async fn unlink(state: State, user: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&user.0, *id).await };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -46,14 +46,14 @@ pub(crate) struct NewKeyBody {
 pub(crate) async fn create(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<NewKeyBody>,
 ) -> Result<HttpResponse, ApiError> {
-    state.require(person.0.user, Permission::MakeKeys).await?;
+    state.require(user.0.user, Permission::MakeKeys).await?;
     let NewKeyBody { name, password, expires_at } = body.0;
     let (wanted, password) = (NewKey { name, expires_at }, password.map(Password::new));
     let address = browser_of(&state, &request).address;
-    let work = |accounts: Accounts| async move { accounts.create_key(&person.0, wanted, password, address).await };
+    let work = |accounts: Accounts| async move { accounts.create_key(&user.0, wanted, password, address).await };
     Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
 }
 
@@ -62,8 +62,8 @@ pub(crate) async fn create(
     get, path = "/api/keys", operation_id = "list_keys", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<KeyInfo>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
-    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys(&person.0).await }).await?;
+pub(crate) async fn list(state: State, user: SessionUser) -> Result<HttpResponse, ApiError> {
+    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys(&user.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
 
@@ -72,8 +72,8 @@ pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpRespon
     delete, path = "/api/keys/{key_id}", operation_id = "revoke_key", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The API key no longer works.")),
 )]
-pub(crate) async fn delete(state: State, person: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
-    state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&person.0, *id).await }).await?;
+pub(crate) async fn delete(state: State, user: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&user.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -104,11 +104,11 @@ async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiEr
 pub(crate) async fn update(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<UpdateMe>,
 ) -> Result<HttpResponse, ApiError> {
-    let (caller, update) = (person.0.clone(), body.0);
-    let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
+    let (caller, update) = (user.0.clone(), body.0);
+    let work = |accounts: Accounts| async move { accounts.update_me(&user.0, update).await };
     let me = state.run_accounts(work).await?;
     show(&state, &request, caller, me).await
 }
@@ -122,15 +122,14 @@ pub(crate) async fn update(
 pub(crate) async fn change_password(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<NewPassword>,
 ) -> Result<HttpResponse, ApiError> {
     let NewPassword { current, new, revoke_keys } = body.0;
     let (current, new) = (Password::new(current), Password::new(new));
     let address = browser_of(&state, &request).address;
-    let work = |accounts: Accounts| async move {
-        accounts.change_password(&person.0, current, new, revoke_keys, address).await
-    };
+    let work =
+        |accounts: Accounts| async move { accounts.change_password(&user.0, current, new, revoke_keys, address).await };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -144,12 +143,12 @@ pub(crate) async fn change_password(
 pub(crate) async fn delete(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<Confirmation>,
 ) -> Result<HttpResponse, ApiError> {
     let password = Password::new(body.0.password);
     let address = browser_of(&state, &request).address;
-    let work = |accounts: Accounts| async move { accounts.delete_me(&person.0, password, address).await };
+    let work = |accounts: Accounts| async move { accounts.delete_me(&user.0, password, address).await };
     state.run_accounts(work).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
@@ -162,12 +161,12 @@ pub(crate) async fn delete(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
 )]
-pub(crate) async fn export(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
-    let (user, caller) = (person.0.user, person.0.clone());
+pub(crate) async fn export(state: State, SessionUser(caller): SessionUser) -> Result<HttpResponse, ApiError> {
+    let (user, owner) = (caller.user, caller.clone());
     let find = |accounts: Accounts| async move {
-        let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);
-        let keys = accounts.list_keys(&person.0).await?;
-        Ok((me, sessions, keys, accounts.list_identities(&person.0).await?))
+        let (me, sessions) = (accounts.find_me(&owner).await?, accounts.list_sessions(&owner).await?);
+        let keys = accounts.list_keys(&owner).await?;
+        Ok((me, sessions, keys, accounts.list_identities(&owner).await?))
     };
     let (me, sessions, keys, identities) = state.run_accounts(find).await?;
     let me = with_changes(&state, caller, me).await?;

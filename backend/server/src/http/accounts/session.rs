@@ -116,8 +116,8 @@ pub(crate) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> H
     delete, path = "/api/session", operation_id = "sign_out", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The session is ended."), NoAccounts),
 )]
-pub(crate) async fn delete(state: State, request: HttpRequest, person: SessionUser) -> Result<HttpResponse, ApiError> {
-    state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
+pub(crate) async fn delete(state: State, request: HttpRequest, user: SessionUser) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&user.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
 
@@ -126,8 +126,8 @@ pub(crate) async fn delete(state: State, request: HttpRequest, person: SessionUs
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Session>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
-    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&person.0).await }).await?;
+pub(crate) async fn list(state: State, user: SessionUser) -> Result<HttpResponse, ApiError> {
+    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&user.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
 
@@ -136,12 +136,8 @@ pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpRespon
     delete, path = "/api/sessions/{session_id}", operation_id = "end_session", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The session is ended.")),
 )]
-pub(crate) async fn delete_one(
-    state: State,
-    person: SessionUser,
-    id: web::Path<i64>,
-) -> Result<HttpResponse, ApiError> {
-    state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
+pub(crate) async fn delete_one(state: State, user: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&user.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -163,11 +159,11 @@ pub(crate) struct SignOutEverywhere {
 pub(crate) async fn delete_all(
     state: State,
     request: HttpRequest,
-    person: SessionUser,
+    user: SessionUser,
     body: OptionalBody<SignOutEverywhere>,
 ) -> Result<HttpResponse, ApiError> {
     let revoke_keys = body.0.revoke_keys;
-    let work = |accounts: Accounts| async move { accounts.sign_out_everywhere(&person.0, revoke_keys).await };
+    let work = |accounts: Accounts| async move { accounts.sign_out_everywhere(&user.0, revoke_keys).await };
     state.run_accounts(work).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }

@@ -25,7 +25,7 @@ struct Call<'a> {
 /// Returns the list of all tools.
 pub(crate) fn list(service: &ConversationService) -> Value {
     let mut tools = history::tools();
-    for spec in service.direct_tools() {
+    for spec in service.standalone_tools() {
         tools.push(json!({
             "name": spec.name, "description": spec.description, "inputSchema": spec.input_schema,
             "annotations": {"readOnlyHint": true},
@@ -50,7 +50,7 @@ pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
             Err(text) => failed(&text),
         }));
     }
-    if state.service.direct_tools().iter().all(|spec| spec.name != name) {
+    if state.service.standalone_tools().iter().all(|spec| spec.name != name) {
         return Ok(Err(Failure::bad_params("This tool does not exist. tools/list returns the available tools.")));
     }
     let (service, user, input) = (state.service.clone(), caller.user, input.to_owned());

@@ -129,9 +129,9 @@ pub(crate) async fn store(
     request: &mut ApiClientRequest,
 ) -> Result<(), ApiError> {
     if !attachments.is_empty() {
-        state.require(request.program.user, Permission::Upload).await?;
+        state.require(request.api_client.user, Permission::Upload).await?;
     }
-    let stored = store_all(state, request.program.user, body, attachments).await?;
+    let stored = store_all(state, request.api_client.user, body, attachments).await?;
     if stored.is_empty() {
         return Ok(());
     }

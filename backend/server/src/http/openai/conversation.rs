@@ -260,16 +260,16 @@ impl OpenCalls {
     /// Adds the results to the history. Refuses the conversation if a result is missing.
     fn close(&mut self, history: &mut Vec<ModelMessage>) -> Result<(), Refusal> {
         let Self { place, calls, mut results, .. } = std::mem::take(self);
-        let mut told = Vec::new();
+        let mut ordered = Vec::new();
         for (id, _) in calls {
             let Some(result) = results.remove(&id) else {
                 let message = format!("The result of the call {id:?} is missing. Send it after the call.");
                 return Err(Refusal::bad(place, message));
             };
-            told.push(result);
+            ordered.push(result);
         }
-        if !told.is_empty() {
-            history.push(ModelMessage::ToolResults(told));
+        if !ordered.is_empty() {
+            history.push(ModelMessage::ToolResults(ordered));
         }
         Ok(())
     }

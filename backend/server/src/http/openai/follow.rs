@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
 use tallybook_conversations::{
-    ClientCall, ConversationService, NextRun, PlainEvent, ServiceError, StartedTurn,
+    ClientCall, ConversationService, DirectCallEvent, NextRun, ServiceError, StartedTurn,
     journal::{LogEntry, TurnSubscription},
 };
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
@@ -301,13 +301,13 @@ impl Drop for Follower {
 
 /// A direct model call that an API client follows.
 pub(crate) struct DirectCall {
-    events: mpsc::Receiver<PlainEvent>,
+    events: mpsc::Receiver<DirectCallEvent>,
     /// Length of the text so far, in bytes.
     bytes: usize,
 }
 
 impl DirectCall {
-    pub(crate) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
+    pub(crate) fn new(events: mpsc::Receiver<DirectCallEvent>) -> Self {
         Self { events, bytes: 0 }
     }
 
@@ -315,19 +315,19 @@ impl DirectCall {
     pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
             match self.events.recv().await {
-                Some(PlainEvent::Text(text)) => {
+                Some(DirectCallEvent::Text(text)) => {
                     self.bytes += text.len();
                     sink.text(&text);
                 }
-                Some(PlainEvent::TextWasReasoning) if self.bytes > 0 => {
+                Some(DirectCallEvent::TextWasReasoning) if self.bytes > 0 => {
                     sink.text_taken_back(std::mem::take(&mut self.bytes));
                 }
-                Some(PlainEvent::TextWasReasoning) => {}
-                Some(PlainEvent::Ended { stop_reason, usage }) => {
+                Some(DirectCallEvent::TextWasReasoning) => {}
+                Some(DirectCallEvent::Ended { stop_reason, usage }) => {
                     return Progress::Ended { finish: finish_of(stop_reason.as_str()), usage };
                 }
-                Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
-                Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
+                Some(DirectCallEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
+                Some(DirectCallEvent::ShutDown) => return Progress::Failed(shut_down()),
                 // The task of the model call panicked or was aborted.
                 None => return Progress::Failed(died()),
             }
@@ -350,7 +350,7 @@ fn shut_down() -> Refusal {
 mod tests {
     use tokio::sync::mpsc;
 
-    use crate::http::openai::follow::{DirectCall, PlainEvent, Progress, Sink};
+    use crate::http::openai::follow::{DirectCall, DirectCallEvent, Progress, Sink};
 
     struct Text(String);
 
@@ -366,9 +366,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_whose_task_dies_fails() {
-        let (told, events) = mpsc::channel(2);
-        told.send(PlainEvent::Text("Nearly ".to_owned())).await.unwrap();
-        drop(told);
+        let (sender, events) = mpsc::channel(2);
+        sender.send(DirectCallEvent::Text("Nearly ".to_owned())).await.unwrap();
+        drop(sender);
         let mut text = Text(String::new());
         let end = DirectCall::new(events).next(&mut text).await;
         assert!(matches!(end, Progress::Failed(_)), "{end:?}");

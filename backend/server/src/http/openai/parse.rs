@@ -50,11 +50,11 @@ pub(crate) struct StreamOptions {
     pub(crate) tools: bool,
 }
 
-/// Parses a chat completion request of the API client `program`.
+/// Parses a chat completion request of `api_client`.
 pub(crate) fn parse_chat_request(
     body: &str,
     headers: &HeaderMap,
-    program: ApiClient,
+    api_client: ApiClient,
     models: &PermittedModels,
 ) -> Result<AnswerRequest, Refusal> {
     let request = read_chat_request(body)?;
@@ -76,7 +76,7 @@ pub(crate) fn parse_chat_request(
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage, tools: reports_tools }),
         request: ApiClientRequest {
-            program,
+            api_client,
             chat_id: chat_id(headers, &CHAT_IDS)?,
             model,
             question,
@@ -320,8 +320,8 @@ mod tests {
                 "Well.\n\nNo.",
             ),
         ] {
-            let told = history(&format!("[{user},{assistant},{user}]")).unwrap();
-            let ModelMessage::Assistant(blocks) = &told[1] else { panic!("{told:?}") };
+            let messages = history(&format!("[{user},{assistant},{user}]")).unwrap();
+            let ModelMessage::Assistant(blocks) = &messages[1] else { panic!("{messages:?}") };
             let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
             assert_eq!(text, expected);
         }

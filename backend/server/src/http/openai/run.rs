@@ -64,7 +64,7 @@ pub(crate) async fn create(
     let _served = peer.served();
     let body = state.large_bodies.read(&request, payload).await?;
     let access = state.service.access_of(caller.user).await?;
-    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), program_of(&caller), &access.models)?;
+    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), api_client_of(&caller), &access.models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, stream) = (asked.name.clone(), asked.stream);
     let answer = Answer::start(&state, &request, access, asked).await?;
@@ -90,7 +90,7 @@ pub(crate) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpR
 
 /// Returns the API client of a request, to which its conversations belong. A user's clients are distinguished by API
 /// key.
-pub(crate) fn program_of(caller: &Caller) -> ApiClient {
+pub(crate) fn api_client_of(caller: &Caller) -> ApiClient {
     let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
     ApiClient { user: caller.user, key_id }
 }
@@ -140,9 +140,10 @@ impl Answer {
         asked: AnswerRequest,
     ) -> Result<Self, ApiError> {
         let AnswerRequest { direct, request: new, .. } = asked;
-        let user = new.program.user;
+        let user = new.api_client.user;
         let Some(weight) = direct else {
-            let begin = move |service: ConversationService| async move { service.answer_program(&access, new).await };
+            let begin =
+                move |service: ConversationService| async move { service.answer_api_client(&access, new).await };
             return Ok(Self::of_turn(follow_turn(state, request, user, begin).await?));
         };
         let ask = move |service: ConversationService| async move { service.call_model(&access, new, weight).await };

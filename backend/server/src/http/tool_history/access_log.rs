@@ -25,10 +25,10 @@ pub(crate) struct AccessLogQuery {
 )]
 pub(crate) async fn list(
     state: State,
-    person: SessionUser,
+    user: SessionUser,
     Query(query): Query<AccessLogQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let user = person.0.user;
+    let user = user.0.user;
     let work = move |history: ToolHistory| async move { history.list_access(user, query.cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run_tool_history(work).await?))
 }
@@ -50,10 +50,10 @@ pub(crate) struct AccessLogSeen {
 )]
 pub(crate) async fn acknowledge(
     state: State,
-    person: SessionUser,
+    user: SessionUser,
     body: JsonBody<AccessLogSeen>,
 ) -> Result<HttpResponse, ApiError> {
-    let (user, id) = (person.0.user, body.0.id);
+    let (user, id) = (user.0.user, body.0.id);
     state
         .run_tool_history(move |history: ToolHistory| async move { history.acknowledge_access(user, id).await })
         .await?;

@@ -89,7 +89,7 @@ messages! {
     nothing_further: "No more tool calls.", "これ以上はありません。";
     none_yet: "No matches so far.", "まだ見つかっていません。";
     incomplete: "The search timed out.", "検索が時間切れになりました。";
-    go_on: "Search older calls", "さらに古い呼び出しを検索";
+    search_older: "Search older calls", "さらに古い呼び出しを検索";
     older: "Next page", "次のページ";
     first: "First page", "最初のページ";
     whole_conversation: "From the beginning", "最初から";

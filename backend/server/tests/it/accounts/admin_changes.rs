@@ -32,8 +32,8 @@ on_every_engine! {
     async fn changes_by_admins_are_shown_until_acknowledged(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
-        let (ben, _) = team.person(&admin, "ben").await;
+        let (ann, id) = team.user(&admin, "ann").await;
+        let (ben, _) = team.user(&admin, "ben").await;
         team.program(&ann).await;
         let own = json!({"current": PASSWORD, "new": "another one of some length", "revoke_keys": true});
         team.json(&ann, Method::PUT, "/api/me/password", own, 204).await;
@@ -80,7 +80,7 @@ on_every_engine! {
     async fn changes_by_the_operator_are_shown_at_most_ten(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let row = format!("(NULL, {id}, 'password_changed', '', '2026-01-01 00:00:00')");
         let rows = vec![row; 11].join(", ");
         let insert = format!("INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES {rows}");
@@ -98,7 +98,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (_, id) = team.person(&admin, "ann").await;
+        let (_, id) = team.user(&admin, "ann").await;
         let path = format!("/api/users/{id}");
         team.json(&admin, Method::PATCH, &path, json!({"password": PASSWORD}), 200).await;
         let ann = team.sign_in("ann").await;

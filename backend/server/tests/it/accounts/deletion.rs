@@ -29,7 +29,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let (kept, deleted) = (ask(&team, &model, &ann).await, ask(&team, &model, &ann).await);
         let path = format!("/api/conversations/{deleted}");
         let whole = team.json(&ann, Method::GET, &path, Value::Null, 200).await;
@@ -105,7 +105,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         ask(&team, &model, &ann).await;
         ask(&team, &model, &ann).await;
         ask(&team, &model, &admin).await;

@@ -107,7 +107,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let root = team.sign_in(ADMIN).await;
-        let (who, id) = team.person(&root, NAME).await;
+        let (who, id) = team.user(&root, NAME).await;
         fill(&team, &model, &who).await;
         let running = team.conversation(&who).await;
         model.reply([text(format!("{MARKER} ")), hang()]);
@@ -151,14 +151,14 @@ on_every_engine! {
         let (is_consistent, words) = said(&admin(&engine, &model, &["check"]));
         assert!(is_consistent, "{words}");
         // The name is free for a new account.
-        team.person(&root, NAME).await;
+        team.user(&root, NAME).await;
     }
 
     async fn an_erasure_takes_confirmation_and_leaves_an_admin(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let root = team.sign_in(ADMIN).await;
-        team.person(&root, NAME).await;
+        team.user(&root, NAME).await;
         for line in ["", "yes\n"] {
             let (is_done, words) = said(&erase_with(&engine, &model, NAME, line));
             assert!(!is_done && words.contains("nothing is erased"), "{words}");

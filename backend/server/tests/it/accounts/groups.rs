@@ -55,7 +55,7 @@ pub(crate) async fn names(team: &Team, who: &Who, path: &str) -> Vec<String> {
 on_every_engine! {
     async fn a_granted_model_is_only_for_the_members_and_admins(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
+        let ((ann, ann_id), (bob, _)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
         add_opal(&team, &admin, &model).await;
         let all = names(&team, &bob, "/api/models").await;
         assert_eq!((all.len(), all[1].as_str()), (2, "Opal"));
@@ -87,7 +87,7 @@ on_every_engine! {
     /// A turn keeps the model that it began with, also if its user loses the model meanwhile.
     async fn a_model_that_is_revoked_in_mid_turn_answers_to_the_end(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
         let new = team.json(&ann, Method::POST, "/api/conversations", json!({"model": "Opal"}), 201).await;
@@ -115,7 +115,7 @@ on_every_engine! {
     /// If the default model is granted to others, the first model of a user is their default.
     async fn a_user_without_the_default_model_has_another_default_or_none(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let (bob, _) = team.person(&admin, "bob").await;
+        let (bob, _) = team.user(&admin, "bob").await;
         add_opal(&team, &admin, &model).await;
         let default = names(&team, &bob, "/api/models").await[0].trim_end_matches('*').to_owned();
         let staff = group(&team, &admin, "Staff", &[&format!("model:{default}")], &[]).await;
@@ -141,7 +141,7 @@ on_every_engine! {
     /// An answer that is regenerated or continued follows the permissions of that moment.
     async fn a_revoked_model_neither_regenerates_nor_continues_an_answer(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[id]).await;
         let conversation = team.conversation(&ann).await;
@@ -172,7 +172,7 @@ on_every_engine! {
     async fn tools_of_a_granted_server_are_only_for_the_members(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
         let server = MockMcp::start(&[]).await.unwrap();
-        let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
+        let ((ann, ann_id), (bob, _)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
         let new = json!({"name": "files", "url": server.url(), "risk": "low"});
         team.json(&admin, Method::POST, "/api/admin/tool-servers", new, 201).await;
         let echo = "files__echo".to_owned();
@@ -199,7 +199,7 @@ on_every_engine! {
     async fn a_revoked_tool_server_does_not_run_a_call_that_waited(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
         let server = MockMcp::start(&[]).await.unwrap();
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let new = json!({"name": "files", "url": server.url(), "risk": "high"});
         team.json(&admin, Method::POST, "/api/admin/tool-servers", new, 201).await;
         let echo = "files__echo".to_owned();
@@ -223,7 +223,7 @@ on_every_engine! {
 
     async fn granted_rights_are_only_for_the_members(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let ((ann, ann_id), (bob, _)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
+        let ((ann, ann_id), (bob, _)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
         let bobs_program = team.program(&bob).await;
         group(&team, &admin, "Staff", &["make_keys", "upload", "share"], &[ann_id]).await;
         for (who, status) in [(&ann, 201), (&admin, 201), (&bob, 403)] {
@@ -252,7 +252,7 @@ on_every_engine! {
 
     async fn groups_are_created_changed_and_deleted(engine: Engine) {
         let (_model, team, admin) = start(&engine).await;
-        let (_, ann) = team.person(&admin, "ann").await;
+        let (_, ann) = team.user(&admin, "ann").await;
         let new = json!({"name": " Staff ", "grants": ["upload", "share", "upload"]});
         let made = team.send(&admin, Method::POST, "/api/groups", new).await;
         assert_eq!(made.status(), 201);
@@ -323,7 +323,7 @@ on_every_engine! {
     async fn a_refused_form_of_a_group_keeps_what_was_entered(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
         let ((_, ann), (_, bob), (_, eve)) =
-            (team.person(&admin, "ann").await, team.person(&admin, "bob").await, team.person(&admin, "eve").await);
+            (team.user(&admin, "ann").await, team.user(&admin, "bob").await, team.user(&admin, "eve").await);
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["upload"], &[ann, bob]).await;
         let (page, path) = (format!("/admin/groups/{staff}"), format!("/api/groups/{staff}"));
@@ -395,7 +395,7 @@ on_every_engine! {
     /// A removed model keeps its grants, so that a new model of the same name is not open to all users.
     async fn a_new_model_with_the_name_of_a_removed_one_keeps_its_grants(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let (bob, _) = team.person(&admin, "bob").await;
+        let (bob, _) = team.user(&admin, "bob").await;
         add_opal(&team, &admin, &model).await;
         let staff = group(&team, &admin, "Staff", &["model:Opal"], &[]).await;
         team.json(&admin, Method::DELETE, "/api/admin/models/Opal", Value::Null, 204).await;
@@ -409,7 +409,7 @@ on_every_engine! {
     /// The user's groups are read once at the beginning of a turn: for models, tools and budgets together.
     async fn a_turn_reads_the_groups_of_its_user_once(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let program = team.program(&ann).await;
         let statements = async || {
             let metrics = team.get(&admin, "/metrics").await.text().await.unwrap();
@@ -444,8 +444,8 @@ on_every_engine! {
 
     async fn a_budget_of_a_group_is_shared_by_its_members(engine: Engine) {
         let (model, team, admin) = start(&engine).await;
-        let ((ann, ann_id), (bob, bob_id)) = (team.person(&admin, "ann").await, team.person(&admin, "bob").await);
-        let (eve, _) = team.person(&admin, "eve").await;
+        let ((ann, ann_id), (bob, bob_id)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
+        let (eve, _) = team.user(&admin, "eve").await;
         let staff = group(&team, &admin, "Staff", &[], &[ann_id, bob_id]).await;
         let missing = json!([{"principal": "group:999999", "period": "day", "tokens": 5}]);
         team.json(&admin, Method::PUT, "/api/admin/budgets", missing, 422).await;
@@ -490,7 +490,7 @@ async fn another_server_applies_the_permissions() {
         let team = Team::start(&engine, &model).await;
         let second = Team::join(&engine, &model, required()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let has_opal = async || names(&second, &ann, "/api/models").await.contains(&"Opal".to_owned());
         eventually("the model arrives", async || has_opal().await).await;

@@ -82,7 +82,7 @@ on_every_engine! {
     async fn keys_are_revoked_on_request_and_on_deactivation(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (mut ann, id) = team.person(&admin, "ann").await;
+        let (mut ann, id) = team.user(&admin, "ann").await;
         let user = format!("/api/users/{id}");
         let program = team.program(&ann).await;
         let new = |revoke: Value| json!({"current": PASSWORD, "new": PASSWORD, "revoke_keys": revoke});
@@ -141,7 +141,7 @@ on_every_engine! {
     async fn admins_list_and_revoke_keys_of_other_users(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let root = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&root, "ann").await;
+        let (ann, id) = team.user(&root, "ann").await;
         let program = team.program(&ann).await;
         let path = format!("/api/users/{id}/keys");
         let list = team.json(&root, Method::GET, &path, Value::Null, 200).await;

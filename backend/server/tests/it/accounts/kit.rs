@@ -142,7 +142,7 @@ impl Team {
     }
 
     /// Creates an account and signs it in. Also returns the user's id.
-    pub(crate) async fn person(&self, admin: &Who, name: &str) -> (Who, i64) {
+    pub(crate) async fn user(&self, admin: &Who, name: &str) -> (Who, i64) {
         let body = json!({"name": name, "password": PASSWORD});
         let user = self.json(admin, Method::POST, "/api/users", body, 201).await;
         (self.sign_in(name).await, user["id"].as_i64().expect("an id"))

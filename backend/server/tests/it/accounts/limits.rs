@@ -53,7 +53,7 @@ on_every_engine! {
         with_admin(&engine).await;
         let team = Team::join_limited(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let mut conversations = Vec::new();
         for _ in 0..5 {
             conversations.push(team.conversation(&ann).await);
@@ -93,7 +93,7 @@ on_every_engine! {
         with_admin(&engine).await;
         let team = Team::join_limited(&engine, &model, UserLimits { messages_per_minute: 3, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
         let path = format!("/api/conversations/{conversation}");
         let body = json!({"content": "Go?", "client_message_id": "once"});

@@ -185,7 +185,7 @@ on_every_engine! {
             let refused = team.send(&admin, Method::PATCH, own, body).await;
             assert_eq!(kind_of(refused).await, "/problems/last-admin");
         }
-        let (other, id) = team.person(&admin, "second").await;
+        let (other, id) = team.user(&admin, "second").await;
         team.json(&admin, Method::PATCH, &format!("/api/users/{id}"), json!({"role": "admin"}), 200).await;
         // Each of the two admins tries to deactivate the other; only one succeeds.
         let tries = [(&admin, format!("/api/users/{id}")), (&other, own.to_owned())];

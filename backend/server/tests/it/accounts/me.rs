@@ -110,7 +110,7 @@ on_every_engine! {
         app.shut_down().await;
 
         let team = Team::start(&engine, &model).await;
-        let (ann, _) = team.person(&team.sign_in(ADMIN).await, "ann").await;
+        let (ann, _) = team.user(&team.sign_in(ADMIN).await, "ann").await;
         let conversation = team.conversation(&ann).await;
         model.reply([text("Yes.")]);
         team.ask(&ann, &conversation, "Go?").await;
@@ -123,7 +123,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         team.program(&ann).await;
         team.send(&ann, Method::PATCH, "/api/me", json!({"instructions": "Be kind."})).await;
         let others = team.conversation(&admin).await;
@@ -160,7 +160,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let program = team.program(&ann).await;
         let conversation = team.conversation(&ann).await;
         team.json(&ann, Method::PATCH, "/api/me", json!({"instructions": "I am Ann."}), 200).await;

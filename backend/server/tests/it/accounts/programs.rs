@@ -20,7 +20,7 @@ struct Keys {
 
 async fn keys(team: &Team) -> Keys {
     let admin = team.sign_in(ADMIN).await;
-    let (olga, _) = team.person(&admin, "olga").await;
+    let (olga, _) = team.user(&admin, "olga").await;
     let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
     Keys { mine, also_mine, foreign: team.program(&admin).await, olga }
 }
@@ -118,8 +118,8 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&admin, "olga").await;
-        let (otto, _) = team.person(&admin, "otto").await;
+        let (olga, _) = team.user(&admin, "olga").await;
+        let (otto, _) = team.user(&admin, "otto").await;
         let mut conversations = Vec::new();
         for who in [&olga, &otto] {
             let conversation = team.conversation(who).await;
@@ -178,7 +178,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let root = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&root, "olga").await;
+        let (olga, _) = team.user(&root, "olga").await;
         let (first, second) = (team.program(&root).await, team.program(&olga).await);
         assert_eq!(team.get(&second, "/v1/models").await.status(), 200);
         let (is_done, words) = said(&admin(&engine, &model, &["keys"]));
@@ -210,7 +210,7 @@ on_every_engine! {
 async fn metrics_require_an_admins_key() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
     let admin = team.sign_in(ADMIN).await;
-    let (olga, _) = team.person(&admin, "olga").await;
+    let (olga, _) = team.user(&admin, "olga").await;
     for (who, status) in [(Who::default(), 401), (team.program(&olga).await, 403), (team.program(&admin).await, 200)] {
         let answer = team.get(&who, "/metrics").await;
         assert_eq!(answer.status(), status);

@@ -76,9 +76,9 @@ impl People {
     async fn start(engine: &Engine, model: &MockLlm) -> Self {
         let team = Team::start(engine, model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (other, _) = team.person(&admin, "otto").await;
+        let (other, _) = team.user(&admin, "otto").await;
         let key = team.program(&other).await;
-        let (signed_out, _) = team.person(&admin, "olga").await;
+        let (signed_out, _) = team.user(&admin, "olga").await;
         team.json(&signed_out, Method::DELETE, "/api/session", Value::Null, 204).await;
         Self { team, key, signed_out }
     }
@@ -183,7 +183,7 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
         .spawn();
     let team = Team::of(app.await);
     let admin = team.sign_in(ADMIN).await;
-    let (ann, _) = team.person(&admin, "ann").await;
+    let (ann, _) = team.user(&admin, "ann").await;
     let error = async |who: &Who| {
         let tools = team.json(who, Method::GET, "/api/tools", Value::Null, 200).await;
         tools["servers"][0]["error"].as_str().unwrap_or_default().to_owned()
@@ -199,7 +199,7 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
 async fn only_admins_in_a_session_are_offered_to_accept_tools() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
     let admin = team.sign_in(ADMIN).await;
-    let (ann, _) = team.person(&admin, "ann").await;
+    let (ann, _) = team.user(&admin, "ann").await;
     let key = team.program(&admin).await;
     for (who, can_accept) in [(&admin, true), (&ann, false), (&key, false)] {
         let tools = team.json(who, Method::GET, "/api/tools", Value::Null, 200).await;
@@ -214,7 +214,7 @@ async fn only_admins_are_offered_to_connect_a_model() {
     with_admin(&engine).await;
     let team = Team::of(demo_only(&engine).with_accounts(required()).spawn().await);
     let admin = team.sign_in(ADMIN).await;
-    let (ann, _) = team.person(&admin, "ann").await;
+    let (ann, _) = team.user(&admin, "ann").await;
     for (who, is_admin) in [(&admin, true), (&ann, false)] {
         let html = team.get(who, "/").await.text().await.unwrap();
         assert!(html.contains("data-testid=\"demo-notice\""), "{html}");

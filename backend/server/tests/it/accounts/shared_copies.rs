@@ -1,4 +1,4 @@
-//! Shared conversations that a reader continues: what the copy has, whose its files are, and what the link offers.
+//! Shared conversations that a user continues: what the copy has, whose its files are, and what the link offers.
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -93,8 +93,8 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = start(&engine, &model, 0).await;
         let root = team.sign_in(ADMIN).await;
-        let (owner, _) = team.person(&root, "olga").await;
-        let (reader, reader_id) = team.person(&root, "rita").await;
+        let (owner, _) = team.user(&root, "olga").await;
+        let (reader, reader_id) = team.user(&root, "rita").await;
         let uuid = ask_with_image(&team, &model, &owner).await;
         let original = team.json(&owner, Method::GET, &format!("/api/conversations/{uuid}"), Value::Null, 200).await;
         let (_, plain) = share(&team, &owner, &uuid, json!({})).await;
@@ -119,7 +119,7 @@ on_every_engine! {
         assert!(call["tool_call_id"].as_i64().unwrap() < 0 && answer.get("usage").is_none(), "{answer}");
         assert_eq!(answer["reasoning"][0]["text"], "One call.");
         let file = question["files"][0]["id"].as_str().unwrap().to_owned();
-        assert_ne!(original["messages"][0]["files"][0]["id"], json!(file), "the file is the reader's own");
+        assert_ne!(original["messages"][0]["files"][0]["id"], json!(file), "the file is the user's own");
         assert_eq!(rows!(engine, (i64,), "SELECT user_id FROM files ORDER BY id DESC LIMIT 1"), [(reader_id,)]);
         // Another copy uses the same file.
         continued(&team, &reader, &whole).await;
@@ -194,7 +194,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let root = team.sign_in(ADMIN).await;
-        let (reader, _) = team.person(&root, "rita").await;
+        let (reader, _) = team.user(&root, "rita").await;
         let uuid = ask_with_image(&team, &model, &root).await;
         let (_, path) = share(&team, &root, &uuid, json!({"tool_calls": true, "files": true})).await;
         let ids: Vec<String> = [page(&team, &reader, &path).await, page(&team, &reader, &path).await].iter().map(|page| {
@@ -238,7 +238,7 @@ on_every_engine! {
         assert!(is_consistent, "{words}");
     }
 
-    /// The page gives the reason in the reader's language, and says what to do.
+    /// The page gives the reason in the user's language, and says what to do.
     async fn a_copy_that_fails_says_what_to_do(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -280,7 +280,7 @@ on_every_engine! {
         let bytes = u64::try_from(PNG.len()).unwrap() + 10;
         let team = start(&engine, &model, bytes).await;
         let root = team.sign_in(ADMIN).await;
-        let (reader, reader_id) = team.person(&root, "rita").await;
+        let (reader, reader_id) = team.user(&root, "rita").await;
         let uuid = ask_with_image(&team, &model, &root).await;
         let (_, path) = share(&team, &root, &uuid, json!({"files": true})).await;
         let body = "x".repeat(11);

@@ -157,8 +157,8 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (owner, owner_id) = team.person(&admin, "olga").await;
-        let (other, _) = team.person(&admin, "otto").await;
+        let (owner, owner_id) = team.user(&admin, "olga").await;
+        let (other, _) = team.user(&admin, "otto").await;
         let uuid = team.conversation(&owner).await;
         model.reply([tool_call("add", r#"{"a":1,"b":20.5}"#)]);
         model.reply([text("It is **21.5**. <script>alert(1)</script>")]);

@@ -103,7 +103,7 @@ on_every_engine! {
     async fn failed_sign_ins_reveal_nothing_and_are_delayed(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (_, gone) = team.person(&admin, "gone").await;
+        let (_, gone) = team.user(&admin, "gone").await;
         team.json(&admin, Method::DELETE, &format!("/api/users/{gone}"), Value::Null, 204).await;
         let mut answers = Vec::new();
         for (name, password) in [(ADMIN, "a wrong password"), ("nobody", PASSWORD), ("gone", "a wrong password"), ("' OR 1=1 --", PASSWORD)] {
@@ -223,7 +223,7 @@ on_every_engine! {
     async fn a_deactivated_user_learns_why_the_session_ended(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let (left, out) = (team.sign_in("ann").await, team.sign_in("ann").await);
         let program = team.program(&ann).await;
         team.json(&out, Method::DELETE, "/api/session", Value::Null, 204).await;
@@ -268,7 +268,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (_, id) = team.person(&admin, "ann").await;
+        let (_, id) = team.user(&admin, "ann").await;
         let ann = team.sign_in("ann").await;
         team.json(&admin, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
         let first = "(SELECT id FROM (SELECT MIN(id) AS id FROM sessions WHERE user_id <> 1) older)";
@@ -357,7 +357,7 @@ async fn an_unknown_name_takes_as_long_as_a_wrong_password() {
     let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
     let admin = team.sign_in(ADMIN).await;
     for number in 0..4 {
-        team.person(&admin, &format!("known{number}")).await;
+        team.user(&admin, &format!("known{number}")).await;
     }
     // Without the hash, an unknown name would take a tenth of the time.
     let takes_as_long = |[known, unknown]: [Duration; 2]| unknown * 2 > known;

@@ -67,7 +67,7 @@ on_every_engine! {
         let replica = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
         let there = replica.as_ref().unwrap_or(&team);
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let user = format!("/api/users/{id}");
         let events = running(&team, &model, &ann).await;
         let bystander = open(there, &admin, "/api/events").await;
@@ -99,7 +99,7 @@ on_every_engine! {
         .await;
         let mut names = ["bob", "bill", "ben"].into_iter();
         assert_within_a_second("deactivation", async || {
-            let (bob, id) = team.person(&admin, names.next().unwrap()).await;
+            let (bob, id) = team.user(&admin, names.next().unwrap()).await;
             let program = team.program(&bob).await;
             let streams = [open(there, &bob, "/api/events").await, open(there, &program, "/api/events").await];
             team.json(&admin, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
@@ -112,7 +112,7 @@ on_every_engine! {
         assert!(bystander.chunk().await.unwrap().is_some());
     }
 
-    /// A download is aborted when its reader loses access, and the part that was sent does not look like a complete
+    /// A download is aborted when its user loses access, and the part that was sent does not look like a complete
     /// file.
     async fn downloads_are_aborted_when_access_is_revoked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
@@ -123,7 +123,7 @@ on_every_engine! {
         let mut command = Program::command(&engine, &model);
         let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on")));
         let admin = team.sign_in(ADMIN).await;
-        let (_, id) = team.person(&admin, "ann").await;
+        let (_, id) = team.user(&admin, "ann").await;
         let user = format!("/api/users/{id}");
         team.json(&admin, Method::PATCH, &user, json!({"role": "admin"}), 200).await;
         let ann = team.sign_in("ann").await;
@@ -166,7 +166,7 @@ async fn streams_are_limited_to_fifty_per_user() {
     let model = MockLlm::start().await.unwrap();
     let team = Team::start(&Engine::sqlite(), &model).await;
     let admin = team.sign_in(ADMIN).await;
-    let (ann, _) = team.person(&admin, "ann").await;
+    let (ann, _) = team.user(&admin, "ann").await;
     let conversation = team.conversation(&ann).await;
     let mut streams = Vec::new();
     for _ in 0..50 {

@@ -59,7 +59,7 @@ on_every_engine! {
     async fn a_known_browser_allows_no_more_guesses(engine: Engine) {
         let team = behind_proxy(&engine).await;
         let admin = team.sign_in(ADMIN).await;
-        team.person(&admin, "mallory").await;
+        team.user(&admin, "mallory").await;
         let known = known_browser(&sign_in(&team, "192.0.2.1", None, PASSWORD).await);
         let theirs = known_browser(&team.try_sign_in("mallory", PASSWORD).await);
         for cookie in [&known, &theirs] {
@@ -89,7 +89,7 @@ on_every_engine! {
     async fn failed_sign_ins_are_recorded_once_an_hour(engine: Engine) {
         let team = behind_proxy(&engine).await;
         let admin = team.sign_in(ADMIN).await;
-        team.person(&admin, "ann").await;
+        team.user(&admin, "ann").await;
         for _ in 0..3 {
             sign_in(&team, "192.0.2.1", None, "a wrong password").await;
             sign_in(&team, "192.0.2.2", None, "a wrong password").await;
@@ -113,7 +113,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "ann").await;
+        let (ann, id) = team.user(&admin, "ann").await;
         let program = team.program(&admin).await;
         for _ in 0..3 {
             for path in ["/api/users", "/api/users/1", "/api/users/2", "/admin"] {
@@ -137,7 +137,7 @@ on_every_engine! {
     async fn users_see_admins_changes_of_their_account(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (mut ann, id) = team.person(&admin, "ann").await;
+        let (mut ann, id) = team.user(&admin, "ann").await;
         team.program(&ann).await;
         let other = "another one of some length";
         team.json(&ann, Method::PUT, "/api/me/password", json!({"current": PASSWORD, "new": other}), 204).await;

@@ -57,7 +57,7 @@ on_every_engine! {
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         for name in ["first", "second", "third"] {
-            team.person(&admin, name).await;
+            team.user(&admin, name).await;
         }
         execute!(team.app, "UPDATE users SET name = 'ｆｕｌｌ', name_skeleton = NULL WHERE name = 'first'");
         execute!(team.app, "UPDATE users SET name = 'review', name_skeleton = NULL WHERE name = 'second'");
@@ -84,7 +84,7 @@ on_every_engine! {
     async fn common_passwords_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.person(&admin, "annabelle").await;
+        let (ann, id) = team.user(&admin, "annabelle").await;
         for weak in ["123456789012", "passwordpassword", "aaaaaaaaaaaa", "Annabelle1999", "abcabcabcabcabc"] {
             let bodies = [
                 (Method::POST, "/api/users".to_owned(), &admin, json!({"name": "annabelle", "password": weak})),

@@ -65,7 +65,7 @@ impl Fixture {
     }
 
     /// Returns the last message of the latest request to the model, which contains the result of its call.
-    fn told(&self) -> String {
+    fn last_prompt(&self) -> String {
         let request = self.model.requests().last().unwrap().body.clone();
         request["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
     }
@@ -192,7 +192,7 @@ on_every_engine! {
         let events = app.send(&fixture.conversation, "Surprise me").await.all().await;
         assert_eq!(names(&events)[4..], ["approval_decided", "tool_call_end", "content_delta", "message_end"]);
         let told = "Reviewing models refused this call, so it did not run. Sonnet: It kills. GPT: Never.";
-        assert!(fixture.told().contains(told), "{}", fixture.told());
+        assert!(fixture.last_prompt().contains(told), "{}", fixture.last_prompt());
         let call = fixture.last_call().await;
         assert_eq!((&call["status"], &call["error"]), (&json!("denied"), &json!(told)));
         assert_eq!(serde_json::to_value(&end_of(&events).tool_calls[0]).unwrap(), call);
@@ -331,9 +331,9 @@ fn program(engine: &Engine, model: &MockLlm, mock: &MockMcp) -> (tempfile::TempD
     fs::write(&file, settings).unwrap();
     let mut command = Program::command(engine, model);
     command.env("CONFIG_FILE", &file);
-    let command = std::sync::Mutex::new(command);
+    let command = parking_lot::Mutex::new(command);
     let engine = engine.clone();
-    (folder, move || TestApp::launch_command(&engine, &mut command.lock().unwrap()))
+    (folder, move || TestApp::launch_command(&engine, &mut command.lock()))
 }
 
 async fn connected(app: &TestApp) {

@@ -8,7 +8,7 @@ use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
 use tallybook_protocol::{AnswerMode, MessageStatus, PlanStepStatus};
 
-use super::{LONG, folded, plan, send_planned, step_states, stored_plan, told};
+use super::{LONG, folded, plan, prompt, send_planned, step_states, stored_plan};
 use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
 
 on_every_engine! {
@@ -55,7 +55,7 @@ on_every_engine! {
             assert_eq!(model.unused_replies(), 0);
         }
         let second = &model.requests()[1];
-        assert!(told(second).contains("not the JSON object that was asked for"), "{}", told(second));
+        assert!(prompt(second).contains("not the JSON object that was asked for"), "{}", prompt(second));
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM plans"), [(0,)]);
     }
 
@@ -118,7 +118,7 @@ on_every_engine! {
         ];
         assert_eq!(step_states(&folded(&events)), steps);
         assert!(end_of(&events).content.ends_with("Nothing was found."));
-        assert!(told(model.requests().last().unwrap()).contains("no page there either"));
+        assert!(prompt(model.requests().last().unwrap()).contains("no page there either"));
         assert_eq!(model.unused_replies(), 0);
     }
 
@@ -142,7 +142,7 @@ on_every_engine! {
         assert_eq!(end.content, format!("I look. \n\n{LONG}\n\nIt is four."));
         assert_eq!(stored_plan(&app, &conversation).await, made);
         let requests = model.requests();
-        let again = told(&requests[2]);
+        let again = prompt(&requests[2]);
         assert!(again.contains("It was tried before, and that was not good enough: "), "{again}");
         assert_eq!(model.unused_replies(), 0);
         model.assert_calls_paired();

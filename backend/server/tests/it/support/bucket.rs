@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -14,6 +14,7 @@ use actix_web::{
     http::{Method, StatusCode, header},
     web,
 };
+use parking_lot::Mutex;
 use url::form_urlencoded;
 
 /// Path of the bucket.
@@ -69,7 +70,7 @@ impl Bucket {
 
     /// Returns the keys of all objects.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let objects = self.state.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = self.state.objects.lock();
         objects.keys().cloned().collect()
     }
 }
@@ -90,8 +91,8 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
     else {
         return HttpResponse::NotFound().finish();
     };
-    let mut objects = state.objects.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut parts = state.parts.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut objects = state.objects.lock();
+    let mut parts = state.parts.lock();
     match *request.method() {
         Method::PUT => {
             if let Some(number) = query.get("partNumber") {

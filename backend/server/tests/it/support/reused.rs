@@ -2,11 +2,9 @@
 //! and emptying them takes almost no time. Each run of the tests rebuilds the databases that it needs, and leaves a few
 //! of them for the next run.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex},
-};
+use std::{collections::HashMap, sync::LazyLock};
 
+use parking_lot::Mutex;
 use sqlx::MySqlConnection;
 use tallybook_database::Database;
 
@@ -71,7 +69,7 @@ async fn lock(connection: &mut MySqlConnection, name: &str) -> bool {
 /// Empties a database, or rebuilds it. Returns `false` if something of the previous test is still connected.
 async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) -> bool {
     let url = url(server, name);
-    let made = MADE.lock().expect("no holder of the lock panics").get(&url).cloned();
+    let made = MADE.lock().get(&url).cloned();
     if let Some(shape) = made {
         run(connection, format!("USE {name}")).await;
         if is_used(connection).await {
@@ -85,7 +83,7 @@ async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) 
     run(connection, format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}; USE {name}")).await;
     Database::connect(&url.parse().expect("its address")).await.expect("the database opens").close().await;
     let shape = shape_of(connection).await.expect("its tables are there");
-    MADE.lock().expect("no holder of the lock panics").insert(url, shape);
+    MADE.lock().insert(url, shape);
     // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these
     // rows, instead of only some.
     empty(connection).await;

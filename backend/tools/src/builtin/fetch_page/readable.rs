@@ -3,6 +3,7 @@
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use reqwest::Url;
+use tallybook_protocol::first_chars;
 
 /// Elements that are left out, with all their contents.
 const HIDDEN: [&str; 15] = [
@@ -149,7 +150,8 @@ impl<'a> Reader<'a> {
             return;
         }
         if self.is_in_title {
-            self.title = words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_TITLE_CHARS).collect();
+            let title = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            first_chars(&title, MAX_TITLE_CHARS).clone_into(&mut self.title);
         } else if self.preformatted > 0 {
             self.write(|text| text.code(words));
         } else {

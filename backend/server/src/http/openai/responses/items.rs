@@ -251,9 +251,9 @@ mod tests {
             (json!([output("tb_1_0_0"), user("And?")]), "r1 u"),
             (json!([user("And?")]), "u"),
         ] {
-            let told = parsed(&items, true).unwrap();
-            assert_eq!(shape(&told), expected, "{items}");
-            assert!(!told.is_first);
+            let conversation = parsed(&items, true).unwrap();
+            assert_eq!(shape(&conversation), expected, "{items}");
+            assert!(!conversation.is_first);
         }
         assert_eq!(parsed(&json!([developer]), true).unwrap_err(), "input");
         assert_eq!(parsed(&json!([user("q"), output("a")]), true).unwrap_err(), "input[1].call_id");
@@ -293,8 +293,8 @@ mod tests {
             (json!([{"type": "output_text", "text": "Well."}, refusal]), "Well.\n\nI decline."),
         ] {
             let items = json!([user("q"), {"type": "message", "role": "assistant", "content": parts}, user("And?")]);
-            let told = parsed(&items, false).unwrap();
-            let ModelMessage::Assistant(blocks) = &told.history[1] else { panic!("{told:?}") };
+            let conversation = parsed(&items, false).unwrap();
+            let ModelMessage::Assistant(blocks) = &conversation.history[1] else { panic!("{conversation:?}") };
             let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
             assert_eq!(text, expected);
         }
@@ -308,8 +308,8 @@ mod tests {
     fn an_image_result_is_described_in_text() {
         let parts = json!([{"type": "input_text", "text": "Here:"}, {"type": "input_image", "image_url": "data:"}]);
         let given = json!({"type": "function_call_output", "call_id": "a", "output": parts});
-        let told = parsed(&json!([user("q"), call("a"), given]), false).unwrap();
-        let Some(ModelMessage::ToolResults(results)) = told.history.last() else { panic!("{told:?}") };
+        let conversation = parsed(&json!([user("q"), call("a"), given]), false).unwrap();
+        let Some(ModelMessage::ToolResults(results)) = conversation.history.last() else { panic!("{conversation:?}") };
         assert_eq!(results[0].content, "Here:\n\n[What the call gave as input_image cannot be read here.]");
     }
 }

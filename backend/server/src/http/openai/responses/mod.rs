@@ -32,7 +32,7 @@ use crate::http::{
             events::{Events, ResponseEvent},
             request::{Repeated, ResponseRequest, message_of, no_previous, parse_response_request},
         },
-        run::{Answer, name_conversation, program_of},
+        run::{Answer, api_client_of, name_conversation},
         sink::finish_of,
     },
     peer::Peer,
@@ -77,7 +77,7 @@ pub(crate) async fn create(
     let body = state.large_bodies.read(&request, payload).await?;
     let access = state.service.access_of(caller.user).await?;
     let (mut asked, repeated) =
-        parse_response_request(body.json()?.get(), request.headers(), program_of(&caller), &access.models)?;
+        parse_response_request(body.json()?.get(), request.headers(), api_client_of(&caller), &access.models)?;
     attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
     let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
     let answer = Answer::start(&state, &request, access, asked).await.map_err(|error| match error {
@@ -120,8 +120,8 @@ pub(crate) async fn find(
     Authenticated(caller): Authenticated,
     id: Path<String>,
 ) -> Result<HttpResponse, ApiError> {
-    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
-    let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
+    let (api_client, message_id) = (api_client_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let find = move |service: ConversationService| async move { service.find_response(api_client, message_id).await };
     let stored: StoredResponse = state.run(find).await?;
     let repeated = Repeated {
         previous_response_id: stored.previous.map(|id| format!("{}{id}", request::ID_PREFIX)),
@@ -153,8 +153,9 @@ pub(crate) async fn delete(
     Authenticated(caller): Authenticated,
     id: Path<String>,
 ) -> Result<Json<Deletion>, ApiError> {
-    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
-    let delete = move |service: ConversationService| async move { service.delete_response(program, message_id).await };
+    let (api_client, message_id) = (api_client_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let delete =
+        move |service: ConversationService| async move { service.delete_response(api_client, message_id).await };
     state.run(delete).await?;
     Ok(Json(Deletion { id: id.into_inner(), object: "response", deleted: true }))
 }

@@ -117,7 +117,7 @@ impl Repeated {
 pub(crate) fn parse_response_request(
     body: &str,
     headers: &HeaderMap,
-    program: ApiClient,
+    api_client: ApiClient,
     models: &PermittedModels,
 ) -> Result<(AnswerRequest, Repeated), Refusal> {
     let request: ResponseRequest = parse_body(body, "response request")?;
@@ -164,7 +164,7 @@ pub(crate) fn parse_response_request(
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
         attachments,
-        request: ApiClientRequest { program, chat_id, model, question, input, chaining },
+        request: ApiClientRequest { api_client, chat_id, model, question, input, chaining },
     };
     Ok((asked, repeated))
 }

@@ -34,7 +34,7 @@ use crate::http::{
         follow::Follower,
         parse::parse_numbered,
         request::{ChatMessage, parse_body},
-        run::{Answer, follow_turn, program_of},
+        run::{Answer, api_client_of, follow_turn},
         thread::{
             blocks::ThreadChatMessage,
             chunk::{CallBody, Chunk, StreamChunks, WholeThread},
@@ -74,8 +74,8 @@ async fn start(
     asked: ThreadQuestion,
 ) -> Result<Follower, ApiError> {
     let ThreadQuestion { thread_id, model, question, input, attachments, body } = asked;
-    let (user, program, chaining) = (caller.user, program_of(caller), Chaining::default());
-    let mut new = ApiClientRequest { program, chat_id: None, model, question, input, chaining };
+    let (user, api_client, chaining) = (caller.user, api_client_of(caller), Chaining::default());
+    let mut new = ApiClientRequest { api_client, chat_id: None, model, question, input, chaining };
     if let Some(body) = body {
         attachments::store(state, body, attachments, &mut new).await?;
     }

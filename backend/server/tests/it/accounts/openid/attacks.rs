@@ -155,7 +155,7 @@ on_every_engine! {
         // A linking that the attacker started cannot be completed in the victim's session, even with the attacker's
         // cookie.
         let root = team.sign_in(ADMIN).await;
-        let (mallory, _) = team.person(&root, "mallory").await;
+        let (mallory, _) = team.user(&root, "mallory").await;
         let mut attacker = Browser::of(&team, &mallory);
         issuer.person(Person::named("attacker"));
         let back = attacker.begin_linking().await;

@@ -1,11 +1,7 @@
 //! A small OpenID Connect provider. Its sign-in page signs in the user that the test names. A code can be redeemed
 //! once, by the client that requested it. Tokens have real signatures, and the provider can be made to fail.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -18,6 +14,7 @@ use openidconnect::{
         CoreProviderMetadata, CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse, CoreTokenType,
     },
 };
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
 use serde_json::{Value, json};
 use tallybook_accounts::OpenIdSettings;
@@ -177,7 +174,7 @@ impl Issuer {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().expect("no holder of the lock panics")
+    state.lock()
 }
 
 type Shared = web::Data<Mutex<State>>;

@@ -50,7 +50,7 @@ on_every_engine! {
         assert_eq!((answer.status(), location(&answer).as_str()), (StatusCode::SEE_OTHER, "/c/1?x=2"));
         assert_eq!(stranger.name().await.as_deref(), Some(ADMIN));
         // Another account cannot take the same identity.
-        let (other, other_id) = team.person(&root, "otto").await;
+        let (other, other_id) = team.user(&root, "otto").await;
         let mut otto = Browser::of(&team, &other);
         let back = otto.begin_linking().await;
         let refused = otto.get(&back).await;
@@ -120,7 +120,7 @@ on_every_engine! {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
-        let (_, olga) = team.person(&root, "olga").await;
+        let (_, olga) = team.user(&root, "olga").await;
         execute!(
             team.app,
             "INSERT INTO identities (user_id, issuer, subject, label, created_at) \
@@ -161,7 +161,7 @@ on_every_engine! {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Closed, issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
-        let (who, id) = team.person(&root, "olga").await;
+        let (who, id) = team.user(&root, "olga").await;
         issuer.person(Person::named("s-7"));
         let mut owner = Browser::of(&team, &who);
         let back = owner.begin_linking().await;
@@ -187,7 +187,7 @@ on_every_engine! {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
-        let (olga, id) = team.person(&root, "olga").await;
+        let (olga, id) = team.user(&root, "olga").await;
         let program = team.program(&olga).await;
         issuer.person(Person::named("s-7"));
         let status = async |who: &Who| team.get(who, "/api/me").await.status();
@@ -221,7 +221,7 @@ on_every_engine! {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
-        let (olga, id) = team.person(&root, "olga").await;
+        let (olga, id) = team.user(&root, "olga").await;
         issuer.person(Person::named("s-7"));
         let mut owner = Browser::of(&team, &olga);
         let back = owner.begin_linking().await;

@@ -23,8 +23,8 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, ann_id) = team.person(&admin, "ann").await;
-        let (ben, ben_id) = team.person(&admin, "ben").await;
+        let (ann, ann_id) = team.user(&admin, "ann").await;
+        let (ben, ben_id) = team.user(&admin, "ben").await;
         let db = engine.pool().await;
         write_turn(&db, 1, ann_id, "Small").await;
         write_turn(&db, 2, 1, "Small").await;

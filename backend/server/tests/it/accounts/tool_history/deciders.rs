@@ -70,7 +70,7 @@ const BEFORE: [Before; 9] = [
 
 /// Creates a user who has had this name since before such names were reserved.
 async fn existing_user(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
-    let (user, id) = team.person(admin, &format!("{name}-person")).await;
+    let (user, id) = team.user(admin, &format!("{name}-person")).await;
     execute!(team.app, AssertSqlSafe(format!("UPDATE users SET name = '{name}' WHERE id = {id}")));
     (user, id)
 }

@@ -24,7 +24,7 @@ on_every_engine! {
             .await;
         let team = Team::of(app);
         let admin = team.sign_in(ADMIN).await;
-        let (ann, _) = team.person(&admin, "ann").await;
+        let (ann, _) = team.user(&admin, "ann").await;
         let edited = decide(&team, &model, &ann, json!({"decision": "approve", "input": {"dish": "salad"}})).await;
         let denied = decide(&team, &model, &ann, json!({"decision": "deny", "reason": "too <i>late</i>"})).await;
         say_why(&team, &admin, &format!("/admin/calls/{edited}"), "to see who decides").await;

@@ -84,7 +84,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let people = [team.person(&admin, "ann").await.1, team.person(&admin, "ben").await.1];
+        let people = [team.user(&admin, "ann").await.1, team.user(&admin, "ben").await.1];
         let db = engine.pool().await;
         for (turn, (user, model)) in (1..).zip(people.into_iter().zip(MODELS)) {
             write_turn(&db, turn, user, model).await;

@@ -19,7 +19,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let ((_, ann), (_, ben)) = (team.person(&admin, "ann").await, team.person(&admin, "ben").await);
+        let ((_, ann), (_, ben)) = (team.user(&admin, "ann").await, team.user(&admin, "ben").await);
         let db = engine.pool().await;
         write_turn(&db, 1, ann, "Small").await;
         write_turn(&db, 2, ben, "Large one").await;

@@ -31,7 +31,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&admin, "olga").await;
+        let (olga, _) = team.user(&admin, "olga").await;
         let conversation = team.conversation(&olga).await;
         model.reply([text("I <b>add</b> these two."), tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);
         model.reply([text("It is 19.75.")]);

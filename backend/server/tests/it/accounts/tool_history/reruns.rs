@@ -95,7 +95,7 @@ on_every_engine! {
         with_admin(&engine).await;
         let team = start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (ann, ann_id) = team.person(&admin, "ann").await;
+        let (ann, ann_id) = team.user(&admin, "ann").await;
         let db = engine.pool().await;
         write_turn(&db, 1, ann_id, "Small").await;
         write_call(&db, &Call { input: r#"{"a":1,"b":2}"#, ..Call::new(1, 1) }).await;

@@ -25,7 +25,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let (_, ann) = team.person(&admin, "ann").await;
+        let (_, ann) = team.user(&admin, "ann").await;
         let db = engine.pool().await;
         write_turn(&db, 1, ann, "Small").await;
         for call in [

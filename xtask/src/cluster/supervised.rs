@@ -26,13 +26,13 @@ exec >&- 3<&- 2>/dev/null
 wait $pid"#;
 
 /// A running process.
-pub(super) struct Kept {
+pub(super) struct Supervised {
     name: String,
     keeper: Child,
     id: String,
 }
 
-impl Kept {
+impl Supervised {
     /// Starts a process. Its output is appended to `log`.
     pub(super) fn start(name: &str, command: &Command, log: &Path) -> Result<Self> {
         let mut keeper = Command::new("sh");
@@ -70,7 +70,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for Supervised {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
         // The process is no longer needed, so its exit status does not matter.
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_process_is_killed_on_request_or_when_it_is_dropped() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let start = || Kept::start("sleep", Command::new("sleep").arg("600"), &folder.path().join("log"));
+        let start = || Supervised::start("sleep", Command::new("sleep").arg("600"), &folder.path().join("log"));
         let killed = start()?;
         killed.signal("KILL")?;
         killed.wait(Duration::from_mins(1))?;

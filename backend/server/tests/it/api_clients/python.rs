@@ -19,7 +19,7 @@ const PYTHON: &str = "TEST_PYTHON";
 /// Returns the path of the Python for real clients.
 pub(crate) fn program() -> String {
     let python = std::env::var(PYTHON).unwrap_or_default();
-    let advice = "set TEST_PYTHON to a Python with programs/requirements.txt, or run `cargo xtask test`";
+    let advice = "set TEST_PYTHON to a Python with api_clients/requirements.txt, or run `cargo xtask test`";
     assert!(!python.is_empty(), "{advice}");
     python
 }
@@ -27,7 +27,7 @@ pub(crate) fn program() -> String {
 /// Runs a script and returns the JSON that it prints at its end. The model stays silent until the script reports the
 /// silence.
 pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(script);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/api_clients").join(script);
     let mut command = Command::new(program());
     command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);
     let mut running = command.spawn().unwrap();

@@ -4,27 +4,28 @@
 use tallybook_accounts::UserId;
 use tallybook_tools::{Risk, ToolError, ToolOutput, ToolSpec, UserKey};
 
-use crate::{limits::MAX_DIRECT_OUTPUT_BYTES, service::ConversationService};
+use crate::{limits::MAX_STANDALONE_OUTPUT_BYTES, service::ConversationService};
 
 impl ConversationService {
     /// Returns the tools that can be called outside turns: built-in tools of low risk, ordered by name. Tools of tool
     /// servers are left out, because they are not part of Tallybook. High-risk tools are left out, because only a user
     /// who sees the call can approve it.
-    pub fn direct_tools(&self) -> Vec<ToolSpec> {
+    pub fn standalone_tools(&self) -> Vec<ToolSpec> {
         let specs = self.context.tool_servers.tools().specs();
-        specs.iter().filter(|spec| is_direct(spec)).cloned().collect()
+        specs.iter().filter(|spec| is_standalone(spec)).cloned().collect()
     }
 
-    /// Calls one of the tools that [`Self::direct_tools`] lists, with `input_text` as its arguments and the same limits
-    /// as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own error.
+    /// Calls one of the tools that [`Self::standalone_tools`] lists, with `input_text` as its arguments and the same
+    /// limits as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own
+    /// error.
     pub async fn call_tool(&self, user: UserId, name: &str, input_text: &str) -> Result<ToolOutput, ToolError> {
         let context = &self.context;
         let tools = context.tool_servers.tools();
-        if !tools.find_spec(name).is_some_and(is_direct) {
+        if !tools.find_spec(name).is_some_and(is_standalone) {
             return Err(ToolError::other("unknown_tool", "there is no such tool here"));
         }
         let busy = || ToolError::other("busy", "too many tools are being called; try again in a moment");
-        let slot = context.direct_calls.try_acquire(user).ok_or_else(busy)?;
+        let slot = context.standalone_calls.try_acquire(user).ok_or_else(busy)?;
         let (agent, name, input) = (context.agent.clone(), name.to_owned(), input_text.to_owned());
         let (shut_down, counts, tool) = (context.shut_down.clone(), context.work_counts.clone(), name.clone());
         // The call ends when the server shuts down, even if a caller still waits for it.
@@ -47,14 +48,14 @@ impl ConversationService {
     }
 }
 
-fn is_direct(spec: &ToolSpec) -> bool {
+fn is_standalone(spec: &ToolSpec) -> bool {
     spec.server.is_none() && spec.risk == Risk::Low
 }
 
 fn bounded(mut output: ToolOutput) -> ToolOutput {
     let bytes = output.text.len();
-    if bytes > MAX_DIRECT_OUTPUT_BYTES {
-        output.text.truncate(output.text.floor_char_boundary(MAX_DIRECT_OUTPUT_BYTES));
+    if bytes > MAX_STANDALONE_OUTPUT_BYTES {
+        output.text.truncate(output.text.floor_char_boundary(MAX_STANDALONE_OUTPUT_BYTES));
         output.text += "\n… cut here: these are the first of ";
         output.text += &bytes.to_string();
         output.text += " bytes";

@@ -1,4 +1,4 @@
-//! Ends open streams when their reader's access ends: when the session or API key is ended, is revoked or expires, or
+//! Ends open streams when their caller's access ends: when the session or API key is ended, is revoked or expires, or
 //! when the account is deactivated or its role changes. One task per process polls the database for all sessions and
 //! API keys with open streams, so it detects changes on any replica. It polls only while streams are open.
 

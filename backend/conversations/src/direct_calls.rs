@@ -19,7 +19,7 @@ use crate::{
     attachments::find_attached,
     context::Context,
     input::check_file_count,
-    limits::MAX_WAITING_PLAIN_EVENTS,
+    limits::MAX_WAITING_DIRECT_EVENTS,
     quota::{self, Request},
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
@@ -29,7 +29,7 @@ use crate::{
 
 /// An event of a direct model call. The last one is `Ended`, `Failed` or `ShutDown`.
 #[derive(Debug)]
-pub enum PlainEvent {
+pub enum DirectCallEvent {
     /// More text of the answer.
     Text(String),
     /// All text of the answer so far was reasoning.
@@ -55,18 +55,18 @@ impl ConversationService {
         access: &Access,
         request: ApiClientRequest,
         weight: Weight,
-    ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
+    ) -> Result<mpsc::Receiver<DirectCallEvent>, ServiceError> {
         let context = &self.context;
         if context.draining.is_cancelled() {
             return Err(ServiceError::ShuttingDown);
         }
-        let ApiClientRequest { program, model, question, input, .. } = request;
-        let user = program.user;
+        let ApiClientRequest { api_client, model, question, input, .. } = request;
+        let user = api_client.user;
         let Access { models, limits, .. } = access;
         let model = &models.choose(model.as_deref(), None)?;
         check_file_count(&question)?;
         find_attached(context, user, &question, (models, model)).await?;
-        let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
+        let slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
         let ClientInput { mut messages, system, sampling, .. } = input;
         PromptFiles::of_model(context, model).load_all(user, &mut messages).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
@@ -75,7 +75,7 @@ impl ConversationService {
         let request_of_user = Request { user, weight, tokens, prices: model.prices() };
         let reserved = quota::admit_request(context, limits, request_of_user).await?;
         let stream = model.client().stream(request);
-        let (sender, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
+        let (sender, events) = mpsc::channel(MAX_WAITING_DIRECT_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());
         let task_context = Arc::clone(&context);
         context.spawn(async move {
@@ -98,7 +98,7 @@ impl ConversationService {
 async fn pass_on(
     context: &Context,
     mut stream: ModelStream,
-    sender: &mpsc::Sender<PlainEvent>,
+    sender: &mpsc::Sender<DirectCallEvent>,
     _slot: Slot,
 ) -> PlainOutcome {
     let limit = context.agent.limits().turn_time;
@@ -107,21 +107,23 @@ async fn pass_on(
         let next = tokio::select! {
             biased;
             () = sender.closed() => return PlainOutcome::default(),
-            () = context.shut_down.cancelled() => Some(PlainEvent::ShutDown),
+            () = context.shut_down.cancelled() => Some(DirectCallEvent::ShutDown),
             event = timeout_at(deadline, stream.next()) => match event {
                 Ok(event) => event_of(event),
-                Err(_) => Some(PlainEvent::Failed(ModelError::Timeout { seconds: limit.as_secs() })),
+                Err(_) => Some(DirectCallEvent::Failed(ModelError::Timeout { seconds: limit.as_secs() })),
             },
         };
         let Some(next) = next else { continue };
         let outcome = match &next {
-            PlainEvent::Text(_) | PlainEvent::TextWasReasoning => None,
-            PlainEvent::Ended { stop_reason, usage } => {
+            DirectCallEvent::Text(_) | DirectCallEvent::TextWasReasoning => None,
+            DirectCallEvent::Ended { stop_reason, usage } => {
                 let stop_reason = Some(stop_reason.as_str().to_owned());
                 Some(PlainOutcome { stop_reason, usage: *usage, error: None })
             }
-            PlainEvent::Failed(error) => Some(PlainOutcome { error: Some(error.code()), ..PlainOutcome::default() }),
-            PlainEvent::ShutDown => Some(PlainOutcome { error: Some("shutting_down"), ..PlainOutcome::default() }),
+            DirectCallEvent::Failed(error) => {
+                Some(PlainOutcome { error: Some(error.code()), ..PlainOutcome::default() })
+            }
+            DirectCallEvent::ShutDown => Some(PlainOutcome { error: Some("shutting_down"), ..PlainOutcome::default() }),
         };
         let is_heard = sender.send(next).await.is_ok();
         match outcome {
@@ -132,14 +134,14 @@ async fn pass_on(
     }
 }
 
-fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent> {
+fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<DirectCallEvent> {
     let broken_off = || ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() };
     match event.unwrap_or_else(|| Err(broken_off())) {
-        Ok(ModelEvent::TextDelta(text)) => Some(PlainEvent::Text(text)),
-        Ok(ModelEvent::TextWasReasoning(_)) => Some(PlainEvent::TextWasReasoning),
+        Ok(ModelEvent::TextDelta(text)) => Some(DirectCallEvent::Text(text)),
+        Ok(ModelEvent::TextWasReasoning(_)) => Some(DirectCallEvent::TextWasReasoning),
         Ok(ModelEvent::Ended { stop_reason, usage }) => {
             tracing::debug!(?usage, "a direct model call ended");
-            Some(PlainEvent::Ended { stop_reason, usage })
+            Some(DirectCallEvent::Ended { stop_reason, usage })
         }
         // Retries happen only before the first text, so there is nothing to discard. Without tools, no tool is called.
         Ok(
@@ -150,6 +152,6 @@ fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent>
             | ModelEvent::ReasoningDelta(_)
             | ModelEvent::Opaque(_),
         ) => None,
-        Err(error) => Some(PlainEvent::Failed(error)),
+        Err(error) => Some(DirectCallEvent::Failed(error)),
     }
 }

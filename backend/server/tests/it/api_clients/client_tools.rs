@@ -50,7 +50,7 @@ async fn server(engine: &Engine, model: &MockLlm, counts: &Counts) -> TestApp {
 }
 
 /// Returns the messages of the model's last request.
-fn told(model: &MockLlm) -> Value {
+fn prompt_messages(model: &MockLlm) -> Value {
     model.requests().last().unwrap().body["messages"].clone()
 }
 
@@ -89,7 +89,7 @@ on_every_engine! {
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["choices"][0]["message"]["content"], "It rains on a bird.");
         assert_eq!(counts.runs(), 2, "no call runs twice");
-        let messages = told(&model);
+        let messages = prompt_messages(&model);
         let steps = messages.as_array().unwrap();
         assert_eq!(steps.len(), 5, "{messages}");
         assert_eq!(steps[1]["content"][0]["text"], "First.");
@@ -109,7 +109,7 @@ on_every_engine! {
         let next = ask(&app, &[("X-Tallybook-Conversation", &uuid)], &body(&later)).await;
         assert_eq!(conversation_of(&next), uuid);
         next.text().await.unwrap();
-        let messages = told(&model).to_string();
+        let messages = prompt_messages(&model).to_string();
         assert!(messages.contains("First.") && messages.contains("a bird") && !messages.contains("signed"), "{messages}");
         assert_eq!(app.conversation(&uuid).await["messages"].as_array().unwrap().len(), 4);
         model.assert_calls_paired();
@@ -134,7 +134,7 @@ on_every_engine! {
         let response = ask(&app, &[], &body(&sent)).await;
         assert_eq!(conversation_of(&response), uuid);
         response.text().await.unwrap();
-        let messages = told(&model).to_string();
+        let messages = prompt_messages(&model).to_string();
         for words in ["rain", "birds", r#"{\"result\":\"1\",\"success\":true}"#] {
             assert!(messages.contains(words), "{words}: {messages}");
         }
@@ -177,7 +177,7 @@ on_every_engine! {
         let response = ask(&app, &[], &body(&[user("Well?"), message, result(&ids[0], &long)])).await;
         assert_eq!(response.status(), 200);
         response.text().await.unwrap();
-        assert_eq!(told(&model)[2]["content"][0]["content"].as_str().unwrap(), long);
+        assert_eq!(prompt_messages(&model)[2]["content"][0]["content"].as_str().unwrap(), long);
     }
 
     /// If a step has a client call and a server call that needs approval, the client receives its call after the
@@ -204,7 +204,7 @@ on_every_engine! {
         model.reply([text("Soup it is.")]);
         let answer = ask(&app, &[], &body(&[user("Soup?"), message, result(&calls[0]["id"], "rain")])).await;
         assert!(answer.text().await.unwrap().contains("Soup it is."));
-        assert!(told(&model).to_string().contains("ordered"));
+        assert!(prompt_messages(&model).to_string().contains("ordered"));
         model.assert_calls_paired();
     }
 }
@@ -229,7 +229,7 @@ async fn older_turns_that_do_not_fit_stay_as_the_client_sent_them() {
         assert_eq!(ask(&app, &[], &body(&sent)).await.status(), 200);
         sent.extend([json!({"role": "assistant", "content": "So."}), user("And now?")]);
     }
-    let messages = told(&model).to_string();
+    let messages = prompt_messages(&model).to_string();
     assert!(messages.contains("rain") && messages.contains("snow"), "{messages}");
     assert!(!messages.contains(&ours(1)) && messages.contains(&ours(2)), "{messages}");
     model.assert_calls_paired();

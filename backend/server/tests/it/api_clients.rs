@@ -1,12 +1,12 @@
 //! API clients that use the agent as a model (`/v1`): complete answers and how they are stored. Tests of other topics:
-//! - `programs/streams`: streams
-//! - `programs/client_tools`: the client's own tools
-//! - `programs/refusals`: requests that are refused
-//! - `programs/plain`: direct model calls
-//! - `programs/consent`: approvals
-//! - `programs/files`: images and files
-//! - `programs/responses`, `programs/threads`, `programs/mcp`: other APIs
-//! - `programs/python`: a real client
+//! - `api_clients/streams`: streams
+//! - `api_clients/client_tools`: the client's own tools
+//! - `api_clients/refusals`: requests that are refused
+//! - `api_clients/plain`: direct model calls
+//! - `api_clients/consent`: approvals
+//! - `api_clients/files`: images and files
+//! - `api_clients/responses`, `api_clients/threads`, `api_clients/mcp`: other APIs
+//! - `api_clients/python`: a real client
 //! - `accounts/programs`: the owners of the conversations
 
 mod client_tools;

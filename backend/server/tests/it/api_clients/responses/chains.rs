@@ -17,7 +17,7 @@ fn after(answer: &Value, input: impl Into<Value>) -> Value {
 }
 
 /// Returns the messages and the system prompts of the model's last request.
-fn told(model: &MockLlm) -> (String, String) {
+fn last_prompt(model: &MockLlm) -> (String, String) {
     let body = model.requests().last().unwrap().body.clone();
     (body["messages"].to_string(), body["system"].to_string())
 }
@@ -42,7 +42,7 @@ on_every_engine! {
         model.reply([text("Five.")]);
         let (third, same) = whole(&app, &after(&second, json!([{"role": "user", "content": "And again?"}]))).await;
         assert_eq!(same, uuid);
-        let (messages, system) = told(&model);
+        let (messages, system) = last_prompt(&model);
         for said in ["I was never here", "Of course.", "1 + 2?", r#"{\"result\":\"3\",\"success\":true}"#, "Three.",
             "And one more?", "Four.", "And again?"] {
             assert_eq!(messages.matches(said).count(), 1, "{said}: {messages}");
@@ -55,7 +55,7 @@ on_every_engine! {
         model.reply([text("Minus one.")]);
         let (fourth, same) = whole(&app, &after(&first, "And 1 - 2?")).await;
         assert_eq!((words(&fourth), &same), ("Minus one.", &uuid));
-        let (messages, _) = told(&model);
+        let (messages, _) = last_prompt(&model);
         assert!(messages.contains("Three.") && !messages.contains("Four."), "{messages}");
         let stored = app.conversation(&uuid).await;
         let contents: Vec<&str> =
@@ -81,7 +81,7 @@ on_every_engine! {
         model.reply([text("Quickly.")]);
         let (quick, other) = whole(&app, &after(&first, "3?")).await;
         assert_ne!(other, uuid);
-        let (messages, _) = told(&model);
+        let (messages, _) = last_prompt(&model);
         assert!(messages.contains("One.") && messages.contains("3?") && !messages.contains("2?"), "{messages}");
         gate.open();
         slow.all().await;
@@ -89,7 +89,7 @@ on_every_engine! {
         model.reply([text("Later.")]);
         let (_, same) = whole(&app, &after(&quick, "4?")).await;
         assert_eq!(same, other);
-        let (messages, _) = told(&model);
+        let (messages, _) = last_prompt(&model);
         assert!(messages.contains("One.") && messages.contains("Quickly."), "{messages}");
         model.assert_calls_paired();
     }
@@ -124,7 +124,7 @@ on_every_engine! {
         assert_eq!(model.requests().len(), 4);
         model.reply([text("Still.")]);
         whole(&app, &after(&after_deleted, "Still?")).await;
-        let (messages, _) = told(&model);
+        let (messages, _) = last_prompt(&model);
         assert!(messages.contains("More.") && !messages.contains("Well?"), "{messages}");
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM messages WHERE content = 'Well?'"), [(3,)]);
     }
@@ -142,7 +142,7 @@ on_every_engine! {
         model.reply([text("the rest.")]);
         let (answer, _) = whole(&app, &after(&failed, "Go on")).await;
         assert_eq!(words(&answer), "the rest.");
-        let (messages, _) = told(&model);
+        let (messages, _) = last_prompt(&model);
         assert!(messages.contains("All?") && messages.contains("Half of"), "{messages}");
         model.assert_calls_paired();
     }
@@ -161,7 +161,7 @@ async fn a_long_chain_keeps_its_newest_turns() {
         model.reply([text(format!("Answer {number}. {}", "x".repeat(40)))]);
         answer = whole(&app, &after(&answer, format!("Question {number}?"))).await.0;
     }
-    let (messages, _) = told(&model);
+    let (messages, _) = last_prompt(&model);
     for (said, is_told) in [("Question 0?", false), ("Answer 0.", false), ("Question 4?", true), ("Answer 4.", true)] {
         assert_eq!(messages.contains(said), is_told, "{said}: {messages}");
     }

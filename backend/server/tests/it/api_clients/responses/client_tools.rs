@@ -25,7 +25,8 @@ fn after(answer: &Value, input: impl Into<Value>) -> Value {
     asked(input, &json!({"tools": offered(), "previous_response_id": answer["id"]}))
 }
 
-fn told(model: &MockLlm) -> String {
+/// Returns the messages of the model's last request.
+fn prompt_messages(model: &MockLlm) -> String {
     model.requests().last().unwrap().body["messages"].to_string()
 }
 
@@ -58,7 +59,7 @@ on_every_engine! {
         model.reply([text("It rains on two birds.")]);
         let (third, same) = whole(&app, &after(&second, json!([output(&call_ids(&second)[0], "two birds")]))).await;
         assert_eq!((&same, words(&third)), (&uuid, "It rains on two birds."));
-        let messages = told(&model);
+        let messages = prompt_messages(&model);
         for said in ["What is it like?", "Both.", OURS, "rain", "a bird", "two birds"] {
             assert!(messages.contains(said), "{said}: {messages}");
         }
@@ -66,7 +67,7 @@ on_every_engine! {
         model.reply([text("Still.")]);
         let (_, same) = whole(&app, &after(&third, "And now?")).await;
         assert_eq!(same, uuid);
-        let messages = told(&model);
+        let messages = prompt_messages(&model);
         for said in ["Both.", OURS, "two birds", "It rains on two birds.", "And now?"] {
             assert!(messages.contains(said), "{said}: {messages}");
         }
@@ -97,7 +98,7 @@ on_every_engine! {
         model.reply([text("Rain and birds.")]);
         let (second, same) = whole(&app, &unstored(&input)).await;
         assert_eq!((&same, words(&second)), (&uuid, "Rain and birds."));
-        let messages = told(&model);
+        let messages = prompt_messages(&model);
         for said in ["cwd: /", "Let me see.", OURS, "rain", "birds"] {
             assert!(messages.contains(said), "{said}: {messages}");
         }
@@ -154,7 +155,7 @@ async fn a_function_in_a_namespace_is_called_by_both_names() {
     let input = json!([{"role": "user", "content": "Well?"}, call, output(&call["call_id"], "birds")]);
     let (second, _) = whole(&app, &offering(input)).await;
     assert_eq!(words(&second), "Birds.");
-    assert!(told(&model).contains("more__listen"));
+    assert!(prompt_messages(&model).contains("more__listen"));
     model.assert_calls_paired();
 }
 

@@ -272,7 +272,7 @@ async fn the_python_sdk_calls_the_tools() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     turn(&app, &model, "add", r#"{"a":1,"b":2}"#).await;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/mcp_program.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/api_clients/mcp_program.py");
     let mut command = Command::new(python::program());
     command.arg(script).arg(app.url("/mcp")).stdout(Stdio::piped()).kill_on_drop(true);
     let output = timeout(3 * TIMEOUT, command.output()).await.expect("the script ends").unwrap();
