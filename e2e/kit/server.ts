@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -25,6 +25,10 @@ export interface Server {
   url: string;
   /** URL of its database. */
   database: string;
+  /** Returns the content of each file in the folder in which the server runs, by its path. */
+  files(): Promise<Map<string, Buffer>>;
+  /** Returns what the server has printed and logged so far. */
+  output(): string;
   /** Waits until the server has printed the link that creates the first admin, and returns the link. */
   setupLink(): Promise<string>;
   /** Kills the process, as `kill -9` does. */
@@ -62,8 +66,12 @@ export async function startServer(
     ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
     ...settings,
   };
-  const launch = (port: string) =>
-    spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });
+  const output: string[] = [];
+  const launch = (port: string) => {
+    const started = spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [started.stdout, started.stderr]) stream.on("data", (data) => output.push(String(data)));
+    return started;
+  };
   let child = launch("0");
   const replicas: ChildProcess[] = [];
   const stop = async () => {
@@ -93,7 +101,12 @@ export async function startServer(
       replicas.push(one);
       return await ready(one);
     };
-    return { url, database: database.url, setupLink, kill, restart, replica, stop };
+    const files = async () => {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+      return new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path)] as const)));
+    };
+    return { url, database: database.url, files, output: () => output.join(""), setupLink, kill, restart, replica, stop };
   } catch (error) {
     await stop();
     throw error;

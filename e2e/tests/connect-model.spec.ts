@@ -164,6 +164,37 @@ test("a wrong key is reported at its field, a wait can be cancelled, and nothing
   });
 });
 
+test("choosing Ollama lists its models without a press, and fails quietly", async ({ page, tolerated }) => {
+  tolerated.push(/status of 502/);
+  await page.goto("/");
+  await alive(page);
+  // Ollama's own address belongs to the machine of the test, so the request goes to the scripted provider.
+  let asked = 0;
+  await page.route("**/api/admin/models/discover", async (route) => {
+    expect(route.request().postDataJSON()).toEqual({ provider: "ollama", base_url: "http://127.0.0.1:11434/v1" });
+    asked += 1;
+    const elsewhere = { provider: "openai", base_url: provider.url, api_key: asked === 1 ? "sk-wrong" : KEY };
+    await route.continue({ postData: JSON.stringify(elsewhere) });
+  });
+  await page.getByTestId("connect-model").click();
+  const refused = page.waitForResponse("**/api/admin/models/discover");
+  await page.getByTestId("provider-ollama").check();
+  expect((await refused).status()).toBe(502);
+  await expect(page.getByTestId("setup-address")).toHaveValue("http://127.0.0.1:11434/v1");
+  await expect(page.getByTestId("find-models")).toHaveText("Find models");
+  await expect(page.getByTestId("setup-address-problem")).toHaveCount(0);
+  await expect(page.getByTestId("provider-ollama"), "the focus stays").toBeFocused();
+
+  await page.getByTestId("provider-compatible").check();
+  await page.getByTestId("provider-ollama").check();
+  await expect(page.getByTestId("models-found")).toContainText("301 models found.");
+  await expect(page.getByTestId("provider-ollama")).toBeFocused();
+  await page.getByTestId("model-id").fill("large");
+  await page.getByTestId("setup-dialog").getByRole("option", { name: "Large" }).click();
+  await expect(page.getByTestId("model-id")).toHaveValue("maker/large");
+  expect(asked).toBe(2);
+});
+
 test("the settings test, change and remove a model, and show those of the settings file", async ({ page, request, tolerated }) => {
   tolerated.push(/status of 412/);
   await add(request, "Large");

@@ -83,6 +83,14 @@ test("a model, a tool server and a conversation that the page created survive a 
     await expect(answer).toContainText("I looked it up.");
   });
 
+  await test.step("the secrets are in no file and no output in clear", async () => {
+    const files = await server.files();
+    expect([...files.keys()].filter((name) => /\.db$|\.key$/.test(name)), "the database, and the key of the secrets").toHaveLength(2);
+    for (const [name, content] of files) expect(content.includes("5up3r"), name).toBe(false);
+    expect(server.output()).toContain("Tallybook is ready");
+    expect(server.output()).not.toContain("5up3r");
+  });
+
   const sent = (await Promise.all(bodies)).join("\n");
   expect(sent).toContain("docs");
   expect(sent).not.toMatch(/5up3r/);

@@ -45,6 +45,9 @@ pub(crate) struct Setup {
 pub(crate) enum Work {
     /// The provider is asked for its models.
     Finding,
+    /// A provider on the server's machine is asked for its models, although the user did not ask. Other requests
+    /// replace this one, and its failure is not shown.
+    Looking,
     /// The entry is tested.
     Testing,
     /// The entry is being stored.
@@ -143,9 +146,9 @@ impl Setup {
         self.offered.as_deref()
     }
 
-    /// Returns the request that is under way.
+    /// Returns the request of the user that is under way.
     pub(crate) fn work(&self) -> Option<Work> {
-        self.work
+        self.work.filter(|work| *work != Work::Looking)
     }
 
     /// Returns the reason why the last action failed.
@@ -162,9 +165,14 @@ impl Setup {
     pub(crate) fn take(&mut self, input: SetupInput) -> Vec<SetupEffect> {
         match input {
             SetupInput::Choose(provider) => {
+                let is_new = self.form.provider() != Some(provider);
                 self.form.choose(provider);
                 self.problem = None;
-                self.forget_answers(true)
+                let mut effects = self.forget_answers(true);
+                if is_new && provider.is_local() {
+                    effects.extend(self.look());
+                }
+                effects
             }
             SetupInput::Write(field, text) => {
                 self.form.write(field, text);
@@ -186,6 +194,10 @@ impl Setup {
             SetupInput::Save => self.ask(Work::Saving),
             SetupInput::Cancel => self.cancel(),
             SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Finding) => self.found(found),
+            SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Looking) => {
+                (self.work, self.offered) = (None, found.ok().map(|found| found.items));
+                Vec::new()
+            }
             SetupInput::Tested(ticket, tested) if self.awaits(ticket, Work::Testing) => {
                 self.work = None;
                 match tested {
@@ -247,7 +259,7 @@ impl Setup {
         }
         let is_outdated = match self.work {
             Some(Work::Testing) => true,
-            Some(Work::Finding) => offer,
+            Some(Work::Finding | Work::Looking) => offer,
             Some(Work::Saving | Work::Loading) | None => false,
         };
         if is_outdated { self.cancel() } else { Vec::new() }
@@ -257,8 +269,17 @@ impl Setup {
         self.problem.take_if(|problem| problem.field == Some(field));
     }
 
+    /// Asks the chosen provider for its models, if nothing prevents it.
+    fn look(&mut self) -> Option<SetupEffect> {
+        if self.work.is_some() || self.form.keeps_secret() {
+            return None;
+        }
+        let provider = self.form.discovery().ok()?;
+        Some(SetupEffect::Find(self.begin(Work::Looking), provider))
+    }
+
     fn find(&mut self) -> Vec<SetupEffect> {
-        if self.work.is_some() {
+        if self.work().is_some() {
             return Vec::new();
         }
         let provider = match self.form.discovery() {
@@ -296,7 +317,7 @@ impl Setup {
 
     /// Tests or stores the entry.
     fn ask(&mut self, work: Work) -> Vec<SetupEffect> {
-        if self.work.is_some() {
+        if self.work().is_some() {
             return Vec::new();
         }
         let before = self.stored.as_ref().map(|stored| stored.settings.clone()).unwrap_or_default();

@@ -55,12 +55,13 @@ pub struct NewToolServer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConfiguredToolServer {
-    /// The settings. For a server of the settings file, only the name.
+    /// The settings. For a server of the settings file, the URL is without its query and without secrets, and empty if
+    /// the server is a program.
     #[serde(flatten)]
     pub fields: ToolServerFields,
     /// The place where the server is configured.
     pub origin: SettingsOrigin,
-    /// `true` if an added server has headers.
+    /// `true` if the server has headers.
     pub has_headers: bool,
     /// `connected`, `connecting` or `failed`; absent if the server is not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]

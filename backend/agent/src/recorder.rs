@@ -72,7 +72,7 @@ pub trait TurnRecorder: Send {
     ) -> impl Future<Output = Result<PlanStepChanged, RecordError>> + Send;
 
     /// Called before a step sends a prompt, whose tokens `prompt_tokens` estimates. Fails with
-    /// [`RecordError::OutOfTokens`] if the user may not use more tokens.
+    /// [`RecordError::OutOfTokens`] or [`RecordError::OutOfBudget`] if the user may not use more.
     fn before_step(
         &mut self,
         prompt_tokens: impl FnOnce() -> usize + Send,
@@ -186,6 +186,12 @@ pub enum RecordError {
         /// The limit, in tokens within 24 hours.
         limit: u64,
     },
+    /// A budget of the user has nothing left for another step.
+    #[error("The answer was ended before its next step. The text so far is saved. {reason}")]
+    OutOfBudget {
+        /// Sentences that say which budget it is, and when it starts again.
+        reason: String,
+    },
     /// The storage is unavailable at the moment.
     #[error(
         "The answer was ended because the database is unreachable. The text so far is saved. Try again in a moment."
@@ -211,6 +217,7 @@ impl RecordError {
             Self::LostLease => "interrupted",
             Self::TooLong { .. } => "answer_too_long",
             Self::OutOfTokens { .. } => "out_of_tokens",
+            Self::OutOfBudget { .. } => "budget_used_up",
             Self::Unavailable(_) => "storage_unavailable",
             Self::Full(_) => "storage_full",
             Self::Rejected(_) => "storage_rejected",

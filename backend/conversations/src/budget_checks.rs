@@ -59,16 +59,16 @@ pub(crate) async fn lock_shared(
     if principals.is_empty() { Ok(()) } else { budgets::lock(tx, &principals).await }
 }
 
-/// Refuses a model call of a user if a budget is used up, or if its remaining amount is reserved. `turn` is the turn of
-/// the call, whose own reservation does not count.
-pub(crate) async fn check(
+/// Lists the budgets of a user that are used up, or whose remaining amount is reserved. `turn` is the turn of the next
+/// model call, whose own reservation does not count.
+pub(crate) async fn list_used_up(
     context: &Context,
     settings: &ChangeableSettings,
     tx: &mut Transaction,
     (user, groups): (UserId, &[GroupId]),
     turn: Option<MessageId>,
-) -> Result<(), ServiceError> {
-    let (time, longest_turn) = (now(), context.agent.limits().turn_time);
+) -> sqlx::Result<Vec<BudgetUsedUp>> {
+    let (time, longest_turn, mut found) = (now(), context.agent.limits().turn_time, Vec::new());
     for budget in settings.budgets.iter().filter(|budget| budget.applies_to(user, groups)) {
         let (since, resets_at) = period_of(budget.period, time);
         let spent = budgets::sum_used(tx, budget.owner, since, longest_turn).await?;
@@ -81,13 +81,19 @@ pub(crate) async fn check(
             let Some(limit) = limit else { continue };
             if spent.saturating_add(reserved) >= limit {
                 let Budget { owner, period, .. } = *budget;
-                let used_up =
-                    BudgetUsedUp { owner, period, is_cost, used: spent, limit, resets_at, is_reserved: spent < limit };
-                return Err(ServiceError::LimitReached(used_up.into()));
+                let is_reserved = spent < limit;
+                found.push(BudgetUsedUp { owner, period, is_cost, used: spent, limit, resets_at, is_reserved });
             }
         }
     }
-    Ok(())
+    Ok(found)
+}
+
+/// Returns the budget that refuses requests for the longest time: of those that are used up the one that starts again
+/// last. A budget that is only reserved is free again sooner.
+pub(crate) fn longest(used_up: Vec<BudgetUsedUp>) -> Option<BudgetUsedUp> {
+    // Of several with the same time, the first one.
+    used_up.into_iter().rev().max_by_key(|budget| (!budget.is_reserved, budget.resets_at))
 }
 
 impl ConversationService {

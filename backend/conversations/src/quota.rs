@@ -13,7 +13,7 @@ use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
 use crate::models::Model;
 use crate::{
     ChangeableSettings, ServiceError,
-    budget::BudgetOwner,
+    budget::{BudgetOwner, BudgetUsedUp},
     budget_checks,
     context::Context,
     limits::QUARTERS,
@@ -65,17 +65,21 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) model: &'a Model,
     /// The question's parts; `None` if the turn resumes.
     pub(crate) parts: Option<&'a [MessagePart]>,
+    /// True if the turn resumes after an approval. A budget that is used up by then does not refuse it, because its
+    /// answer has begun.
+    pub(crate) has_waited: bool,
 }
 
 /// Refuses a turn, which this transaction has already written, if its user has reached a limit. Otherwise reserves the
 /// tokens of its first model call.
 pub(crate) async fn admit_turn(
     context: &Context,
-    RequestLimits { settings, groups }: &RequestLimits,
+    request_limits: &RequestLimits,
     tx: &mut Transaction,
     turn: NewTurn<'_>,
 ) -> Result<(), ServiceError> {
-    let NewTurn { user, message, model, parts } = turn;
+    let NewTurn { user, message, model, parts, has_waited } = turn;
+    let settings = &request_limits.settings;
     if !is_limited(settings, user) {
         return Ok(());
     }
@@ -83,7 +87,9 @@ pub(crate) async fn admit_turn(
     if let Some(reached) = find_reached(context, limits, tx, user, Some(message), Weight::Message, time).await? {
         return Err(reached.into());
     }
-    budget_checks::check(context, settings, tx, (user, groups), Some(message)).await?;
+    if !has_waited {
+        check_budgets(context, request_limits, tx, user, Some(message)).await?;
+    }
     if !admits_steps(settings, user) {
         return Ok(());
     }
@@ -113,39 +119,73 @@ pub(crate) fn admits_steps(settings: &ChangeableSettings, user: UserId) -> bool 
     settings.user_limits.tokens_per_day > 0 || budget_checks::may_have_any(settings, user)
 }
 
-/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens for 24 hours are used
-/// up, or reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the
-/// limit by at most one answer. Budgets stop no running turn.
+/// Reserves the tokens of a running turn's next model call. Reserves nothing and returns the limit if the user's tokens
+/// for 24 hours or a budget are used up, or reserved by other calls. The oldest running turn of those that count toward
+/// a limit may always finish, so all of them together exceed the limit by at most one answer.
 pub(crate) async fn admit_step(
     context: &Context,
-    settings: &ChangeableSettings,
+    limits: &RequestLimits,
     user: UserId,
     message: MessageId,
     reserve: Reserve,
-) -> sqlx::Result<bool> {
-    with_retries(|| try_admit_step(context, settings, user, message, reserve)).await
+) -> sqlx::Result<Option<Reached>> {
+    with_retries(|| try_admit_step(context, limits, user, message, reserve)).await
 }
 
 async fn try_admit_step(
     context: &Context,
-    settings: &ChangeableSettings,
+    request_limits: &RequestLimits,
     user: UserId,
     message: MessageId,
     reserve: Reserve,
-) -> sqlx::Result<bool> {
-    let limits = UserLimits { tokens_per_day: settings.user_limits.tokens_per_day, ..UserLimits::default() };
+) -> sqlx::Result<Option<Reached>> {
+    let tokens_per_day = request_limits.settings.user_limits.tokens_per_day;
+    let limits = UserLimits { tokens_per_day, ..UserLimits::default() };
     let mut tx = context.db.begin().await?;
-    lock_user(&mut tx, user).await?;
+    lock_limited_user(&mut tx, user, request_limits).await?;
     let time = now();
-    if find_reached(context, limits, &mut tx, user, Some(message), Weight::Message, time).await?.is_some()
-        && model_requests::find_oldest_running(&mut tx, user).await? != Some(message)
+    if let Some(reached) = find_reached(context, limits, &mut tx, user, Some(message), Weight::Message, time).await?
+        && model_requests::find_oldest_running(&mut tx, BudgetOwner::User(user)).await? != Some(message)
     {
-        return Ok(false);
+        return Ok(Some(reached));
+    }
+    let mut used_up = Vec::new();
+    for budget in list_used_up(context, request_limits, &mut tx, user, Some(message)).await? {
+        if model_requests::find_oldest_running(&mut tx, budget.owner).await? != Some(message) {
+            used_up.push(budget);
+        }
+    }
+    if let Some(used_up) = budget_checks::longest(used_up) {
+        return Ok(Some(used_up.into()));
     }
     let new = reservation(context, user, Some(message), 0, reserve, time);
     model_requests::reserve_for_turn(&mut tx, new).await?;
     tx.commit().await?;
-    Ok(true)
+    Ok(None)
+}
+
+/// Refuses a model call if a budget of its user is used up, or reserved by other calls.
+async fn check_budgets(
+    context: &Context,
+    limits: &RequestLimits,
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+) -> Result<(), ServiceError> {
+    match budget_checks::longest(list_used_up(context, limits, tx, user, turn).await?) {
+        Some(used_up) => Err(Reached::from(used_up).into()),
+        None => Ok(()),
+    }
+}
+
+async fn list_used_up(
+    context: &Context,
+    RequestLimits { settings, groups }: &RequestLimits,
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+) -> sqlx::Result<Vec<BudgetUsedUp>> {
+    budget_checks::list_used_up(context, settings, tx, (user, groups), turn).await
 }
 
 /// A request that calls a model outside any turn.
@@ -180,14 +220,13 @@ async fn try_admit_request(
     let Request { user, weight, tokens, prices } = request;
     let mut tx = context.db.begin().await?;
     lock_limited_user(&mut tx, user, request_limits).await?;
-    let RequestLimits { settings, groups } = request_limits;
     // The request does not count as a turn.
-    let limits = UserLimits { turns: 0, ..settings.user_limits };
+    let limits = UserLimits { turns: 0, ..request_limits.settings.user_limits };
     let time = now();
     if let Some(reached) = find_reached(context, limits, &mut tx, user, None, weight, time).await? {
         return Err(reached.into());
     }
-    budget_checks::check(context, settings, &mut tx, (user, groups), None).await?;
+    check_budgets(context, request_limits, &mut tx, user, None).await?;
     let new = reservation(context, user, None, weight.quarters(), Reserve::of(tokens, prices), time);
     let id = model_requests::create(&mut tx, new).await?;
     tx.commit().await?;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tallybook_tools::{Risk, Secrets};
 
-use super::{listing::LeftOut, pins::AcceptAll, server::Server, settings::ToolServerSettings};
+use super::{
+    listing::LeftOut, pins::AcceptAll, server::Server, settings::ToolServerSettings, tool_selection::ToolSelection,
+};
 
 /// The tools of a tested server.
 #[derive(Clone, Debug)]
@@ -32,10 +34,16 @@ pub async fn probe(name: &str, settings: ToolServerSettings, secrets: &Secrets) 
     // Nothing is stored about a server that is only tested.
     let server = Server::new(name, settings, None, Arc::new(AcceptAll), secrets, &|_: &str| None);
     let selection = server.probe().await.map_err(|error| secrets.hide(error.to_string()).into_owned())?;
-    let tools = selection.tools.into_iter().map(|tool| ProbedTool {
-        name: tool.listed.name,
-        description: tool.listed.description,
-        risk: tool.risk,
-    });
-    Ok(ProbedTools { tools: tools.collect(), left_out: selection.left_out })
+    Ok(selection.into())
+}
+
+impl From<ToolSelection> for ProbedTools {
+    fn from(selection: ToolSelection) -> Self {
+        let tools = selection.tools.into_iter().map(|tool| ProbedTool {
+            name: tool.listed.name,
+            description: tool.listed.description,
+            risk: tool.risk,
+        });
+        Self { tools: tools.collect(), left_out: selection.left_out }
+    }
 }

@@ -216,9 +216,28 @@ impl Server {
         let mut open = connected?;
         let listed = timeout(limit, list(&open.connection, &self.secrets)).await;
         let _ = open.service.close_with_timeout(2 * CLOSE_TIMEOUT).await;
-        let listing = listed.map_err(|_| ServerError::Timeout(limit.as_secs()))??;
+        Ok(self.select_all(listed.map_err(|_| ServerError::Timeout(limit.as_secs()))??))
+    }
+
+    /// Lists the tools for a test. Connects again over HTTP, as [`Self::probe`] does. A program is not started a second
+    /// time: its running connection lists the tools.
+    pub(crate) async fn test(&self) -> Result<ToolSelection, ServerError> {
+        if !matches!(self.transport, Ok(Transport::Program(_))) {
+            return self.probe().await;
+        }
+        let connection = {
+            let state = self.state();
+            let missing = || ServerError::Unavailable("its program is being started".to_owned());
+            state.connection.clone().ok_or_else(|| state.error.clone().unwrap_or_else(missing))?
+        };
+        let listing = list(&connection, &self.secrets).await?;
+        Ok(self.select_all(listing))
+    }
+
+    /// Selects the tools of a list as if all their definitions were accepted.
+    fn select_all(&self, listing: Listing) -> ToolSelection {
         let accepted = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
-        Ok(select_tools(&self.settings, &apply_filters(&self.settings, listing), Some(&accepted)))
+        select_tools(&self.settings, &apply_filters(&self.settings, listing), Some(&accepted))
     }
 
     async fn connect_once(&self, transport: &Transport, limit: Duration) -> Result<OpenTransport, ServerError> {

@@ -16,6 +16,7 @@ use super::{
     listing::LeftOut,
     naming::tool_name,
     pins::{ChangedDefinition, DefinitionHash, PinStore},
+    probe::ProbedTools,
     server::{Server, State, Status},
     settings::{ToolServerSettings, ToolServersSettings},
     tool::ServerTool,
@@ -194,6 +195,14 @@ impl ToolServers {
     /// Returns the state of each server, in the order of the settings.
     pub fn reports(&self) -> Vec<ServerReport> {
         self.shared.offer().reports.clone()
+    }
+
+    /// Tests a configured server: lists its tools. The error is a message for admins, without secrets. Returns `None`
+    /// if no configured server has the name.
+    pub async fn test_configured(&self, name: &str) -> Option<Result<ProbedTools, String>> {
+        let server = self.shared.configured.iter().find(|server| *server.name == *name)?;
+        let tested = server.test().await.map(ProbedTools::from);
+        Some(tested.map_err(|error| self.shared.secrets.hide(error.to_string()).into_owned()))
     }
 
     /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server

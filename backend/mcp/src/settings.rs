@@ -54,6 +54,17 @@ pub enum RiskSetting {
     Claimed,
 }
 
+impl RiskSetting {
+    /// Returns the value of the setting.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Low => "low",
+            Self::Claimed => "claimed",
+        }
+    }
+}
+
 /// Action when the definition of a tool changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,6 +74,16 @@ pub enum Pin {
     Warn,
     /// The tool is no longer available.
     Block,
+}
+
+impl Pin {
+    /// Returns the value of the setting.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Block => "block",
+        }
+    }
 }
 
 /// Source of tokens that are obtained with OAuth client credentials. Secrets are only in environment variables.
@@ -109,6 +130,17 @@ impl ToolServerSettings {
     pub(crate) fn values(&self) -> impl Iterator<Item = &String> {
         let named = self.headers.values().chain(self.env.values());
         self.url.iter().chain(&self.command).chain(&self.args).chain(named)
+    }
+
+    /// Returns the URL as it is written, but without a user name, a password, a query and a fragment, which may be
+    /// secrets. Returns an empty text for a program.
+    pub fn shown_url(&self) -> String {
+        let url = self.url.as_deref().unwrap_or_default();
+        let url = url.split(['?', '#']).next().unwrap_or_default();
+        let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        format!("{scheme}://{host}{path}")
     }
 
     /// Returns a key that has no effect in combination with the others, or `None` if there is none.
@@ -185,5 +217,25 @@ impl std::fmt::Debug for ToolServerSettings {
             .field("command", &self.command)
             .field("risk", &self.risk)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ToolServerSettings;
+
+    #[test]
+    fn a_url_is_shown_without_secrets() {
+        for (url, shown) in [
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://me:5up3r@a.example:8/mcp/@x?key=5up3r#5up3r", "https://a.example:8/mcp/@x"),
+            ("https://5up3r@a.example?key=5up3r", "https://a.example"),
+            ("https://${HOST}/${TOKEN}/mcp?${KEY}", "https://${HOST}/${TOKEN}/mcp"),
+            ("${URL}?key=5up3r", "${URL}"),
+        ] {
+            let settings = ToolServerSettings { url: Some(url.to_owned()), ..ToolServerSettings::default() };
+            assert_eq!(settings.shown_url(), shown, "{url}");
+        }
+        assert_eq!(ToolServerSettings::default().shown_url(), "");
     }
 }

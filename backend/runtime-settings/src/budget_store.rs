@@ -52,6 +52,11 @@ pub(crate) async fn has_user(tx: &mut Transaction, user: UserId) -> sqlx::Result
     Ok(count > 0)
 }
 
+/// Returns the name of a user.
+pub(crate) async fn find_user_name(db: &Database, user: UserId) -> sqlx::Result<Option<String>> {
+    db.reader().query(select!("SELECT name FROM users WHERE id = ?")).bind(user).fetch_optional_value().await
+}
+
 /// Deletes the budgets of a user or a group.
 pub(crate) async fn delete_of(tx: &mut Transaction, owner: BudgetOwner) -> sqlx::Result<()> {
     tx.query("DELETE FROM budgets WHERE principal = ?").bind(owner.to_string()).execute().await.map(|_| ())

@@ -101,7 +101,7 @@ fn summary(budgets: &[Budget]) -> String {
 }
 
 /// Describes a budget in a few words.
-pub(crate) fn describe(budget: &Budget) -> String {
+fn describe(budget: &Budget) -> String {
     let Budget { principal, period, tokens, cost_nanos, .. } = budget;
     let amount = |unit: &str, amount: Option<i64>| amount.map(|amount| format!(" {amount} {unit}")).unwrap_or_default();
     format!("{principal} {}:{}{}", period.as_str(), amount("tokens", *tokens), amount("nanos", *cost_nanos))

@@ -3,6 +3,7 @@
 
 use tallybook_conversations::models::ModelEntry;
 use tallybook_llm::ModelSettings;
+use tallybook_mcp::ToolServerSettings;
 use tallybook_protocol::ServerSettings;
 
 use crate::kind::EntryKind;
@@ -14,8 +15,8 @@ pub struct Configured {
     pub models: Vec<ModelEntry>,
     /// The settings that a model has if it does not set them itself. The provider is not used.
     pub model_defaults: ModelSettings,
-    /// The names of the tool servers.
-    pub tool_servers: Vec<String>,
+    /// The tool servers with their names.
+    pub tool_servers: Vec<(String, ToolServerSettings)>,
     /// The settings of the server.
     pub settings: ServerSettings,
     /// The names of the settings that the file or the environment sets. The others have their defaults.
@@ -27,7 +28,7 @@ impl Configured {
     pub(crate) fn has(&self, kind: EntryKind, name: &str) -> bool {
         match kind {
             EntryKind::Model => self.models.iter().any(|entry| entry.name == name),
-            EntryKind::ToolServer => self.tool_servers.iter().any(|server| server == name),
+            EntryKind::ToolServer => self.tool_servers.iter().any(|(server, _)| server == name),
         }
     }
 

@@ -180,7 +180,8 @@ impl RuntimeSettings {
     pub async fn tool_server_names(&self) -> Vec<String> {
         let added = self.context.added.lock().await;
         let added = added.tool_servers.iter().map(|server| server.fields.name.clone());
-        let mut names: Vec<String> = self.context.configured.tool_servers.iter().cloned().chain(added).collect();
+        let configured = self.context.configured.tool_servers.iter().map(|(name, _)| name.clone());
+        let mut names: Vec<String> = configured.chain(added).collect();
         names.sort();
         names.dedup();
         names

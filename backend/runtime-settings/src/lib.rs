@@ -30,4 +30,4 @@ pub use kind::EntryKind;
 pub use seal::{SealError, Sealer};
 pub use server_settings::{read_retention, read_settings};
 pub use service::{RuntimeSettings, Services};
-pub use summary::summarize;
+pub use summary::{AddedModel, AddedToolServer, MergedSettings, merge_stored};

@@ -235,33 +235,34 @@ impl Context {
             entries.iter().filter(|entry| entry.kind == kind.as_str()).map(|StoredEntry { row, sealed, .. }| {
                 let is_same = |entry: &&AddedEntry<F, S>| (entry.id, entry.version) == (row.id, row.version);
                 let known = known.iter().find(is_same).filter(|entry| entry.source.is_ok());
-                known.cloned().unwrap_or_else(|| self.read_entry(kind, row, sealed.as_ref(), &read))
+                known.cloned().unwrap_or_else(|| read_entry(&self.sealer, kind, row, sealed.as_ref(), &read))
             });
         entries.collect()
     }
+}
 
-    fn read_entry<F: DeserializeOwned + Named, S>(
-        &self,
-        kind: EntryKind,
-        row: &EntryRow,
-        sealed: Option<&Sealed>,
-        read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
-    ) -> AddedEntry<F, S> {
-        let has_secret = sealed.is_some();
-        let fields = serde_json::from_str::<F>(&row.settings);
-        let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
-        let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
-            let secret = sealed.map(|sealed| self.sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
-            read(fields, secret.map_err(|error| error.to_string())?.as_ref())
-        });
-        AddedEntry {
-            id: row.id,
-            fields: fields.unwrap_or_else(|_| F::named(row.name.clone())),
-            version: row.version,
-            updated_at: row.updated_at,
-            has_secret,
-            source,
-        }
+/// Reads a stored entry, and decrypts its secret.
+pub(crate) fn read_entry<F: DeserializeOwned + Named, S>(
+    sealer: &Sealer,
+    kind: EntryKind,
+    row: &EntryRow,
+    sealed: Option<&Sealed>,
+    read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
+) -> AddedEntry<F, S> {
+    let has_secret = sealed.is_some();
+    let fields = serde_json::from_str::<F>(&row.settings);
+    let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
+    let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
+        let secret = sealed.map(|sealed| sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
+        read(fields, secret.map_err(|error| error.to_string())?.as_ref())
+    });
+    AddedEntry {
+        id: row.id,
+        fields: fields.unwrap_or_else(|_| F::named(row.name.clone())),
+        version: row.version,
+        updated_at: row.updated_at,
+        has_secret,
+        source,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 use tallybook_accounts::UserId;
-use tallybook_mcp::{ServerReport, probe};
+use tallybook_mcp::{ProbedTools, ServerReport, ToolServerSettings, probe};
 use tallybook_protocol::{
     ConfiguredToolServer, ConfiguredToolServers, LeftOutTestedTool, SettingsOrigin, TestedTool, ToolServerFields,
     ToolServerTest,
@@ -24,10 +24,8 @@ impl RuntimeSettings {
     pub async fn list_tool_servers(&self) -> Result<ConfiguredToolServers, SettingsError> {
         self.refresh().await?;
         let reports = self.context.tool_servers.reports();
-        let configured = self.context.configured.tool_servers.iter().map(|name| {
-            let fields = ToolServerFields { name: name.clone(), ..ToolServerFields::default() };
-            self.with_report(fields, SettingsOrigin::File, &reports)
-        });
+        let configured = self.context.configured.tool_servers.iter();
+        let configured = configured.map(|(name, settings)| self.show_configured_tool_server(name, settings, &reports));
         let added = self.context.added.lock().await;
         let added = added.tool_servers.iter().map(|server| self.show_added_tool_server(server, &reports));
         Ok(ConfiguredToolServers { items: configured.chain(added).collect() })
@@ -73,10 +71,15 @@ impl RuntimeSettings {
         self.delete_entry(EntryKind::ToolServer, actor, name, version).await
     }
 
-    /// Connects to an added tool server and lists its tools.
+    /// Connects to a tool server and lists its tools. A program of the settings file is not started again: its running
+    /// connection lists them.
     pub async fn test_tool_server(&self, name: &str) -> Result<ToolServerTest, SettingsError> {
         if self.context.configured.has(EntryKind::ToolServer, name) {
-            return Err(SettingsError::SetInFile(EntryKind::ToolServer, name.to_owned()));
+            let _permit = self.context.begin_test()?;
+            let (began, tool_servers) = (Instant::now(), &self.context.tool_servers);
+            let tested = tool_servers.test_configured(name).await;
+            let tested = tested.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))?;
+            return Ok(outcome(began, tested, &self.context.secrets));
         }
         self.refresh().await?;
         let source = {
@@ -101,31 +104,28 @@ impl RuntimeSettings {
         let began = Instant::now();
         let secrets = self.context.secrets.and(&Secrets::new(source.secrets()));
         let probed = probe(name, source.settings, &secrets).await;
-        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let tools = match probed {
-            Ok(tools) => tools,
-            Err(error) => return Ok(ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() }),
+        Ok(outcome(began, probed, &secrets))
+    }
+
+    fn show_configured_tool_server(
+        &self,
+        name: &str,
+        settings: &ToolServerSettings,
+        reports: &[ServerReport],
+    ) -> ConfiguredToolServer {
+        let ToolServerSettings { allow_http, risk, include, exclude, timeout_secs, pin, .. } = settings;
+        let fields = ToolServerFields {
+            name: name.to_owned(),
+            url: self.context.secrets.hide(settings.shown_url()).into_owned(),
+            allow_http: *allow_http,
+            risk: Some(risk.as_str().to_owned()),
+            include: include.clone(),
+            exclude: exclude.clone(),
+            timeout_secs: *timeout_secs,
+            pin: Some(pin.as_str().to_owned()),
         };
-        let shown = |text: String| secrets.hide(text).into_owned();
-        Ok(ToolServerTest {
-            ok: true,
-            ms,
-            error: None,
-            tools: tools
-                .tools
-                .into_iter()
-                .map(|tool| TestedTool {
-                    name: shown(tool.name),
-                    description: shown(tool.description),
-                    risk: tool.risk.as_str().to_owned(),
-                })
-                .collect(),
-            left_out: tools
-                .left_out
-                .into_iter()
-                .map(|tool| LeftOutTestedTool { name: shown(tool.name), reason: shown(tool.reason) })
-                .collect(),
-        })
+        let has_headers = !settings.headers.is_empty();
+        ConfiguredToolServer { has_headers, ..self.with_report(fields, SettingsOrigin::File, reports) }
     }
 
     fn show_added_tool_server(
@@ -163,5 +163,32 @@ impl RuntimeSettings {
             version: None,
             updated_at: None,
         }
+    }
+}
+
+/// Returns the outcome of a test, without `secrets`.
+fn outcome(began: Instant, tested: Result<ProbedTools, String>, secrets: &Secrets) -> ToolServerTest {
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ProbedTools { tools, left_out } = match tested {
+        Ok(tools) => tools,
+        Err(error) => return ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() },
+    };
+    let shown = |text: String| secrets.hide(text).into_owned();
+    ToolServerTest {
+        ok: true,
+        ms,
+        error: None,
+        tools: tools
+            .into_iter()
+            .map(|tool| TestedTool {
+                name: shown(tool.name),
+                description: shown(tool.description),
+                risk: tool.risk.as_str().to_owned(),
+            })
+            .collect(),
+        left_out: left_out
+            .into_iter()
+            .map(|tool| LeftOutTestedTool { name: shown(tool.name), reason: shown(tool.reason) })
+            .collect(),
     }
 }

@@ -18,7 +18,7 @@ use tallybook_conversations::{Deleted, models::Catalog};
 use tallybook_database::Database;
 use tallybook_files::{FileLine, Files, Overview, UserTotal};
 use tallybook_protocol::{KeyInfo, User};
-use tallybook_runtime_settings::{Sealer, read_retention};
+use tallybook_runtime_settings::{MergedSettings, Sealer, read_retention};
 
 /// Maximum length of the line that contains a password, in bytes. Longer passwords are refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
@@ -129,22 +129,23 @@ fn keys_table(keys: &[(String, KeyInfo)]) -> String {
     table
 }
 
-/// Describes the models, tool servers and settings that admins have set in the page, for `check-config --database`.
-pub(crate) fn summarize_settings(settings: &Settings) -> anyhow::Result<String> {
+/// Merges the models, tool servers and settings that admins have set in the page with those of `settings`, for
+/// `check-config --database`.
+pub(crate) fn merge_stored(settings: &Settings) -> anyhow::Result<MergedSettings> {
     check_exists(settings)?;
     let url = &settings.database_url;
-    let summarize = async {
+    let merge = async {
         let db = Database::connect(url).await?;
         let work = async {
             let sealer = Sealer::new(settings.secret_key.as_ref(), url.is_embedded(), url.key_file())?;
             let models = Catalog::connect(&settings.models)?;
-            anyhow::Ok(tallybook_runtime_settings::summarize(&db, &sealer, &settings.configured(), &models).await?)
+            anyhow::Ok(tallybook_runtime_settings::merge_stored(&db, &sealer, &settings.configured(), &models).await?)
         };
-        let lines = work.await;
+        let merged = work.await;
         db.close().await;
-        lines
+        merged
     };
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(summarize)
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(merge)
 }
 
 /// Reports how many deleted conversations are retained. With `purge`, first purges those that are due.

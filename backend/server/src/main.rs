@@ -85,19 +85,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a summary of the settings, or the error in them. With `with_database`, also of those in the database.
+/// Prints a summary of the settings, or the error in them. With `with_database`, merges those in the database.
 fn check_config(settings: &Settings, with_database: bool) -> ExitCode {
     if let Err(error) = Catalog::connect(&settings.models) {
         return fail(&error.to_string());
     }
-    let mut summary = settings.summary();
-    if with_database {
-        match admin::summarize_settings(settings) {
-            Ok(lines) => summary += &lines,
-            Err(error) => return fail(&format!("{error:#}")),
-        }
+    let merged = with_database.then(|| admin::merge_stored(settings)).transpose();
+    match merged {
+        Ok(merged) => print_stdout(settings.summary(merged.as_ref()).as_bytes()),
+        Err(error) => fail(&format!("{error:#}")),
     }
-    print_stdout(summary.as_bytes())
 }
 
 /// Prints the licenses that the build collected.

@@ -70,6 +70,11 @@ impl Provider {
         !matches!(self, Self::Ollama)
     }
 
+    /// Returns `true` if the provider runs on the server's machine, where it can be asked for its models at once.
+    pub(super) const fn is_local(self) -> bool {
+        matches!(self, Self::Ollama)
+    }
+
     /// Returns the address that the field starts with; `None` if the provider has no such field.
     const fn address(self) -> Option<&'static str> {
         match self {

@@ -121,11 +121,38 @@ fn the_provider_is_asked_with_its_address_and_the_trimmed_key() {
         assert_eq!((asked.provider.as_str(), asked.base_url.as_deref()), (setting, address));
         assert_eq!(asked.api_key.as_deref(), Some("sk-1"));
     }
+}
+
+#[test]
+fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
+    let look = |setup: &mut Setup| {
+        let effects = setup.take(SetupInput::Choose(Provider::Ollama));
+        let [SetupEffect::Find(ticket, asked)] = effects.as_slice() else { panic!("{} effects", effects.len()) };
+        assert_eq!((asked.provider.as_str(), asked.base_url.as_deref()), ("ollama", Some("http://127.0.0.1:11434/v1")));
+        assert_eq!((setup.work(), &asked.api_key), (None, &None), "the user does not wait for it");
+        *ticket
+    };
     let mut setup = Setup::new(EntryKind::Model, None);
-    setup.take(SetupInput::Choose(Provider::Ollama));
-    let effects = setup.take(SetupInput::Find);
-    let [SetupEffect::Find(_, asked)] = effects.as_slice() else { panic!("no request") };
-    assert_eq!((asked.base_url.as_deref(), &asked.api_key), (Some("http://127.0.0.1:11434/v1"), &None));
+    let ticket = look(&mut setup);
+    assert!(setup.take(SetupInput::Choose(Provider::Ollama)).contains(&SetupEffect::Abort), "choosing it again asks nothing");
+    assert!(setup.take(SetupInput::Found(ticket, Ok(offer()))).is_empty(), "the request was cancelled");
+
+    setup.take(SetupInput::Choose(Provider::Anthropic));
+    let ticket = look(&mut setup);
+    assert!(setup.take(SetupInput::Found(ticket, Ok(offer()))).is_empty(), "the focus stays");
+    assert_eq!(setup.offered().map(<[_]>::len), Some(2));
+
+    setup.take(SetupInput::Choose(Provider::Anthropic));
+    let ticket = look(&mut setup);
+    assert!(setup.take(SetupInput::Found(ticket, Err(refused(502, "model-unreachable")))).is_empty());
+    assert_eq!((problem(&setup), setup.offered()), (None, None));
+    assert_eq!(setup.form().text(Field::Address), "http://127.0.0.1:11434/v1");
+
+    // A press of the button replaces the request, and shows a failure.
+    setup.take(SetupInput::Choose(Provider::Anthropic));
+    look(&mut setup);
+    let ticket = begin_finding(&mut setup);
+    focuses(&mut setup, SetupInput::Found(ticket, Err(refused(502, "model-unreachable"))), Some(Field::Address));
 }
 
 #[test]

@@ -112,15 +112,31 @@ pub(crate) async fn sum_reserved(
     }
 }
 
-/// Returns a user's oldest running turn.
-pub(crate) async fn find_oldest_running(tx: &mut Transaction, user: UserId) -> sqlx::Result<Option<MessageId>> {
-    tx.query(
-        "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
-         WHERE r.user_id = ? AND m.status = 'streaming'",
-    )
-    .bind(user)
-    .fetch_value()
-    .await
+/// Finds the oldest running turn of the users that a condition selects.
+macro_rules! oldest_running_of {
+    ($users:literal) => {
+        concat!(
+            "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
+             WHERE m.status = 'streaming'",
+            $users
+        )
+    };
+}
+
+const OLDEST_RUNNING_OF_ALL: &str = oldest_running_of!("");
+
+const OLDEST_RUNNING_OF_GROUP: &str =
+    oldest_running_of!(" AND r.user_id IN (SELECT user_id FROM group_members WHERE group_id = ?)");
+
+const OLDEST_RUNNING_OF_USER: &str = oldest_running_of!(" AND r.user_id = ?");
+
+/// Returns the oldest running turn of a user, or of those who share a budget.
+pub(crate) async fn find_oldest_running(tx: &mut Transaction, owner: BudgetOwner) -> sqlx::Result<Option<MessageId>> {
+    match owner {
+        BudgetOwner::All => tx.query(OLDEST_RUNNING_OF_ALL).fetch_value().await,
+        BudgetOwner::Group(group) => tx.query(OLDEST_RUNNING_OF_GROUP).bind(group).fetch_value().await,
+        BudgetOwner::User(user) => tx.query(OLDEST_RUNNING_OF_USER).bind(user).fetch_value().await,
+    }
 }
 
 /// Deletes rows that expired before `time` and so no longer count.

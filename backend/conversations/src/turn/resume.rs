@@ -144,7 +144,8 @@ async fn try_resume(
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
+    let admitted =
+        quota::NewTurn { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
@@ -156,6 +157,7 @@ async fn try_resume(
     let run = NewRun {
         user,
         permissions: access.permissions.clone(),
+        limits: access.limits.clone(),
         conversation_id: row.id,
         rows,
         model,

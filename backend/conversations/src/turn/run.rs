@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
-    ChangeableSettings,
     context::Context,
+    quota::RequestLimits,
     store::{
         ConversationId, message_files,
         turns::{FIRST_EPOCH, TurnRows},
@@ -54,7 +54,8 @@ pub(crate) struct Turn {
     pub(crate) rows: TurnRows,
     pub(crate) model: Arc<Model>,
     pub(crate) settings: TurnSettings,
-    pub(crate) server_settings: Arc<ChangeableSettings>,
+    /// The settings of the server and the user's groups when this run began.
+    pub(crate) limits: RequestLimits,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
     pub(crate) client_input: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
@@ -131,10 +132,10 @@ impl Turn {
         }
         drop(guard);
         if complete {
-            if self.server_settings.titles {
+            if self.limits.settings.titles {
                 title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
             }
-            let (memory, answer) = (self.server_settings.memory.clone(), self.rows.assistant_message_id);
+            let (memory, answer) = (self.limits.settings.memory.clone(), self.rows.assistant_message_id);
             summary::spawn_summary(&self.context, memory, &self.model, self.conversation_id, answer);
         }
     }
@@ -142,10 +143,10 @@ impl Turn {
     /// Runs the agent and records its events.
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
         let (input, context_builder) = self.input(question).await?;
-        let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user);
+        let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user, &self.limits);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
-        let agent = context.agent.clone().with_reviewers(self.server_settings.reviewers.clone());
+        let agent = context.agent.clone().with_reviewers(self.limits.settings.reviewers.clone());
         let ran = agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
         if model.quirks().has(Quirk::NoImages)
             && let Err(error) = message_files::forget_images(&context.db, self.rows.user_message_id).await
@@ -165,7 +166,7 @@ impl Turn {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools, has_documents } = self.settings.clone();
-        let server_instructions = self.server_settings.instructions.clone();
+        let server_instructions = self.limits.settings.instructions.clone();
         let may_read = has_documents && !disabled_tools.contains("read_file");
         let tools = context.tools_of_turn(&self.permissions, disabled_tools, &self.cancel).await;
         let tools = if may_read {
@@ -191,7 +192,7 @@ impl Turn {
             conversation_id: self.conversation_id,
             rows: self.rows,
             model: &self.model,
-            settings: &self.server_settings,
+            settings: &self.limits.settings,
             client_input,
             is_resumed,
             overhead_tokens,
@@ -206,7 +207,7 @@ impl Turn {
             history.extend(current);
             None
         };
-        let plan = (self.mode == AnswerMode::Plan).then_some(&self.server_settings.plan);
+        let plan = (self.mode == AnswerMode::Plan).then_some(&self.limits.settings.plan);
         let planning = plan.and_then(|plan| plan.planning(&context.models, &self.model));
         let input = TurnInput {
             history,
@@ -279,7 +280,9 @@ impl Turn {
         let message_id = self.rows.assistant_message_id;
         tracing::warn!(%message_id, code = error.code(), %error, detail, "a turn failed");
         let status = match error {
-            AgentError::Record(RecordError::TooLong { .. } | RecordError::OutOfTokens { .. }) => MessageStatus::Failed,
+            AgentError::Record(
+                RecordError::TooLong { .. } | RecordError::OutOfTokens { .. } | RecordError::OutOfBudget { .. },
+            ) => MessageStatus::Failed,
             AgentError::Record(_) => MessageStatus::Interrupted,
             _ => MessageStatus::Failed,
         };
@@ -296,6 +299,7 @@ mod tests {
     use tallybook_protocol::AnswerMode;
 
     use crate::{
+        quota::RequestLimits,
         store::user_settings::TurnSettings,
         turn::{run::Turn, testing::Fixture},
     };
@@ -323,7 +327,7 @@ mod tests {
                 disabled_tools: BTreeSet::new(),
                 has_documents: false,
             },
-            server_settings: context.changeable(),
+            limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
             client_input: None,
             mode: AnswerMode::React,
             question: None,

@@ -27,7 +27,7 @@ use crate::{
         stored::{self, EncodedEvent},
     },
     models::Model,
-    quota,
+    quota::{self, RequestLimits},
     service::ConversationService,
     store::{
         ConversationId,
@@ -231,7 +231,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     };
     store_files(&mut tx, rows.user_message_id, files).await?;
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
-    let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
+    let admitted =
+        quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     if let Some(ApiParams { api_client, input, chaining, .. }) = api {
         if let Some(input) = input {
@@ -244,6 +245,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     let run = NewRun {
         user,
         permissions: access.permissions.clone(),
+        limits: access.limits.clone(),
         conversation_id,
         rows,
         model: Arc::clone(model),
@@ -349,6 +351,7 @@ impl StartPermit {
 pub(crate) struct NewRun {
     pub(crate) user: UserId,
     pub(crate) permissions: UserPermissions,
+    pub(crate) limits: RequestLimits,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
     /// Model that answers.
@@ -374,6 +377,7 @@ pub(crate) async fn commit_and_run(
     let NewRun {
         user,
         permissions,
+        limits,
         conversation_id,
         rows,
         model,
@@ -405,11 +409,11 @@ pub(crate) async fn commit_and_run(
         context: context_of_turn,
         user,
         permissions,
+        limits,
         conversation_id,
         rows,
         model,
         settings,
-        server_settings: context.changeable(),
         client_input,
         mode,
         question,
@@ -439,6 +443,7 @@ mod tests {
 
     use crate::{
         ServiceError,
+        quota::RequestLimits,
         store::user_settings::find_turn_settings,
         turn::{
             start::{NewRun, StartPermit, commit_and_run},
@@ -522,6 +527,7 @@ mod tests {
         let run = NewRun {
             user,
             permissions: UserPermissions::default(),
+            limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
             conversation_id,
             rows,
             model,

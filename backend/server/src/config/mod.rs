@@ -149,7 +149,7 @@ impl Settings {
         Configured {
             models: self.models.clone(),
             model_defaults: self.model_defaults.clone(),
-            tool_servers: self.tool_servers.servers.iter().map(|(name, _)| name.clone()).collect(),
+            tool_servers: self.tool_servers.servers.clone(),
             settings: self.changeable(),
             set_in_file: self.set_in_file.clone(),
         }

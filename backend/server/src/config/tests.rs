@@ -155,7 +155,7 @@ fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
     assert!(required.remarks.is_empty());
     assert!(
         required
-            .summary()
+            .summary(None)
             .contains("users:  sign in with a password or with id.example.org (https://id.example.org/realm/)")
     );
     assert!(!format!("{settings:?}").contains("s3cret"));

@@ -155,7 +155,17 @@ impl ApiError {
             StatusCode::INSUFFICIENT_STORAGE => (StatusCode::SERVICE_UNAVAILABLE, kind.replace('-', "_")),
             _ => (status, kind.replace('-', "_")),
         };
-        (status, ErrorBody::new(status, self.to_string(), None, Some(code)))
+        (status, ErrorBody::new(status, self.to_string(), None, Some(code)).with_budget(self.budget()))
+    }
+
+    /// Returns the budget that refused the request, if one did.
+    fn budget(&self) -> Option<ProblemBudget> {
+        match self {
+            Self::Service(ServiceError::LimitReached(Reached::Budget(used_up))) => {
+                Some(ProblemBudget { resets_at: used_up.resets_at, used: used_up.used, limit: used_up.limit })
+            }
+            _ => None,
+        }
     }
 
     /// Converts an error of the client to a refusal that names the parameter at fault, for API clients. Other errors
@@ -273,12 +283,7 @@ impl ResponseError for ApiError {
             status: status.as_u16(),
             detail: self.to_string(),
             request_id: request_id.to_string(),
-            budget: match self {
-                Self::Service(ServiceError::LimitReached(Reached::Budget(used_up))) => {
-                    Some(ProblemBudget { resets_at: used_up.resets_at, used: used_up.used, limit: used_up.limit })
-                }
-                _ => None,
-            },
+            budget: self.budget(),
         })
     }
 }

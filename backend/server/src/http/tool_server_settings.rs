@@ -130,12 +130,13 @@ pub(crate) async fn delete(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Connects to an added tool server and lists its tools.
+/// Connects to a tool server and lists its tools.
 ///
-/// If the server fails, the response has `ok: false` and the reason.
+/// If the server fails, the response has `ok: false` and the reason. A program of the settings file is not started
+/// again: its running connection lists the tools.
 #[utoipa::path(
     post, path = "/api/admin/tool-servers/{name}/test", operation_id = "test_tool_server", tag = "Tools",
-    security(("session" = [])), responses((status = 200, body = ToolServerTest), Unknown, Conflict),
+    security(("session" = [])), responses((status = 200, body = ToolServerTest), Unknown),
 )]
 pub(crate) async fn test(
     state: State,

@@ -1,7 +1,7 @@
 //! Models that admins add while the server runs: their keys, their precedence, changes by two admins, restarts, other
 //! servers of the database, and tests of a model. `accounts::rights` says who may do this.
 
-use std::{io::ErrorKind, net::SocketAddr, pin::pin, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, pin::pin, time::Duration};
 
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
@@ -374,6 +374,39 @@ on_every_engine! {
         let closed = json!({"provider": "openai", "base_url": "http://127.0.0.1:9/v1"});
         assert_problem(discover(closed).await, 502, "model-unreachable").await;
     }
+}
+
+/// Without `SECRET_KEY`, an embedded database has a key file beside it, which is created when the first key is stored.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_database_has_a_key_file_once_it_is_needed() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let start = async || demo_only(&engine).with_settings(|settings| settings.secret_key = None).spawn().await;
+    let app = start().await;
+    let file = PathBuf::from(format!("{}.key", engine.url.trim_start_matches("sqlite://")));
+    add(&app, json!({"name": "Keyless", "provider": "openai", "base_url": model.url()})).await;
+    assert!(!file.exists(), "nothing needs a key yet");
+    add(&app, body("Added", &model)).await;
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    app.shut_down().await;
+
+    let app = start().await;
+    assert_eq!(offered(&app).await, ["demo", "Keyless*", "Added"]);
+    app.shut_down().await;
+
+    let key = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let app = start().await;
+    assert_eq!(offered(&app).await, ["demo", "Keyless*"]);
+    let lost = app.get_json("/api/admin/models/Added").await;
+    assert!(lost["problem"].as_str().unwrap().contains("the key file beside the database"), "{lost}");
+    assert!(!file.exists(), "a lost key is not replaced");
+    app.shut_down().await;
+
+    std::fs::write(&file, key).unwrap();
+    assert_eq!(offered(&start().await).await, ["demo", "Keyless*", "Added"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,9 @@
 //! Tool servers that admins add while the server runs: their headers, their precedence, restarts, other servers of the
 //! database, pins, and tests of a tool server. `accounts::rights` says who may do this.
 
-use reqwest::Method;
+use reqwest::{Method, header};
 use serde_json::{Value, json};
-use tallybook_mcp::read_servers_file;
+use tallybook_mcp::{Pin, RiskSetting, ToolServerSettings, ToolServersSettings, read_servers_file};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallId, ToolCallStatus};
@@ -12,6 +12,7 @@ use crate::{
     added_models::{demo_only, reason, request},
     bad_input::assert_problem,
     secrets::assert_not_kept,
+    server_settings::{ROUNDS, send_at_once},
     support::{Engine, EventReader, TestApp, eventually, on_every_engine, rows},
 };
 
@@ -209,10 +210,64 @@ on_every_engine! {
         assert_eq!(origins, ["file", "page"]);
         assert!(listed["items"][1]["problem"].as_str().unwrap().contains("same name"), "{listed}");
         assert_eq!(app.get_json("/api/tools").await["servers"].as_array().unwrap().len(), 1);
-        for (method, path) in [(Method::PATCH, "/added"), (Method::POST, "/added/test"), (Method::POST, "")] {
+        for (method, path) in [(Method::PATCH, "/added"), (Method::POST, "")] {
             let refused = request(&app, method, &format!("{PATH}{path}"), body("added", &theirs)).await;
             assert_problem(refused, 409, "set-in-file").await;
         }
+        // A test changes nothing, so it is allowed. It is of the server that is used.
+        ours.redirect_to(&theirs.url());
+        let failed: Value = request(&app, Method::POST, &format!("{PATH}/added/test"), json!({})).await.json().await.unwrap();
+        assert!(failed["error"].as_str().unwrap().contains("HTTP 307"), "{failed}");
+    }
+
+    /// A tool server of the settings file is shown with its settings, but without anything that may be a secret, and can
+    /// be tested.
+    async fn a_tool_server_of_the_settings_file_is_shown_and_tested(engine: Engine) {
+        let server = closed_server().await;
+        let mut settings = ToolServersSettings::default();
+        let docs = ToolServerSettings {
+            url: Some(format!("{}?key=query-5up3r#fragment-5up3r", server.url())),
+            headers: [("Authorization".to_owned(), format!("Bearer {TOKEN}"))].into(),
+            risk: RiskSetting::Claimed,
+            include: vec!["ech*".to_owned()],
+            exclude: vec!["extra".to_owned()],
+            timeout_secs: Some(7),
+            pin: Pin::Block,
+            ..ToolServerSettings::default()
+        };
+        settings.add("docs".to_owned(), docs).unwrap();
+        let app = demo_only(&engine).with_tool_servers(settings).spawn().await;
+        connected(&app, "docs").await;
+        let shown = app.get_json(&format!("{PATH}/docs")).await;
+        let expected = json!({
+            "name": "docs", "url": server.url(), "risk": "claimed", "include": ["ech*"], "exclude": ["extra"],
+            "timeout_secs": 7, "pin": "block", "origin": "file", "has_headers": true, "status": "connected", "tools": 1,
+        });
+        assert_eq!(shown, expected);
+        let passed: Value = request(&app, Method::POST, &format!("{PATH}/docs/test"), json!({})).await.json().await.unwrap();
+        let names: Vec<&Value> = passed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!((&passed["ok"], names), (&json!(true), vec![&json!("echo")]), "{passed}");
+        let failed: Value = request(&app, Method::POST, &format!("{PATH}/none/test"), json!({})).await.json().await.unwrap();
+        assert_eq!(failed["status"], 404);
+    }
+
+    async fn of_two_changes_of_a_tool_server_at_once_one_is_stored(engine: Engine) {
+        let server = closed_server().await;
+        let app = demo_only(&engine).spawn().await;
+        add(&app, body("added", &server)).await;
+        let path = &format!("{PATH}/added");
+        let change = |patch: Value| app.client.patch(app.url(path)).json(&patch);
+        let first = app.get(path).await.headers()[header::ETAG].clone();
+        for round in 1..=ROUNDS {
+            let version = app.get(path).await.headers()[header::ETAG].clone();
+            let changes = [change(json!({"timeout_secs": round})), change(json!({"exclude": [format!("x{round}")]}))];
+            send_at_once(changes, &version).await;
+        }
+        let stale = change(json!({"risk": "high"})).header(header::IF_MATCH, first).send().await.unwrap();
+        assert_problem(stale, 412, "version-changed").await;
+        assert_eq!(app.get_json(path).await["risk"], "low");
+        let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'tool_server_changed'");
+        assert_eq!(usize::try_from(log[0].0).unwrap(), ROUNDS);
     }
 
     async fn a_test_lists_the_tools_without_adding_the_server(engine: Engine) {
@@ -290,6 +345,22 @@ on_every_engine! {
             let detail = reason(request(&app, Method::POST, PATH, wrong.clone()).await, 422, kind).await;
             assert!(detail.contains(words), "{wrong}: {detail}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_secret_key_a_database_server_stores_no_headers() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let (server, open) = (closed_server().await, MockMcp::start(&[]).await.unwrap());
+        let app = demo_only(&engine).with_settings(|settings| settings.secret_key = None).spawn().await;
+        let refused = request(&app, Method::POST, PATH, body("added", &server)).await;
+        assert!(reason(refused, 422, "no-secret-key").await.contains("SECRET_KEY"));
+        add(&app, json!({"name": "open", "url": open.url()})).await;
+        let headers = json!({"headers": {"Authorization": format!("Bearer {TOKEN}")}});
+        let refused = request(&app, Method::PATCH, &format!("{PATH}/open"), headers).await;
+        assert!(reason(refused, 422, "no-secret-key").await.contains("SECRET_KEY"));
+        assert_eq!(app.get_json(&format!("{PATH}/open")).await["has_headers"], false);
+        assert_eq!(app.get_json(PATH).await["items"].as_array().unwrap().len(), 1);
     }
 }
 

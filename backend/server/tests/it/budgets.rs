@@ -1,16 +1,22 @@
 //! Budgets: when they refuse turns, also for API clients and across servers, and what users see of them.
 //! `accounts::rights` says who may set them.
 
+use chrono::{DateTime, Utc};
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::MessageStatus;
 
 use crate::{
     accounts::kit::{ADMIN, Team, Who, required},
     added_models::{reason, request},
     bad_input::assert_problem,
+    consent::{Orders, order, tools},
+    operator_commands::said,
     server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
-    support::{Engine, Form, TestApp, eventually, execute, on_every_engine, rows},
+    support::{
+        Counts, Engine, EventReader, Form, Program, TestApp, end_of, eventually, execute, on_every_engine, rows,
+    },
 };
 
 const PATH: &str = "/api/admin/budgets";
@@ -106,7 +112,11 @@ on_every_engine! {
             let refused = team.send(&program, Method::POST, path, body.clone()).await;
             assert_eq!(refused.status(), 429, "{path} {body}");
             let refused: Value = refused.json().await.unwrap();
-            assert_eq!(refused["error"]["code"], "budget_used_up", "{path}: {refused}");
+            let error = &refused["error"];
+            assert_eq!(error["code"], "budget_used_up", "{path}: {refused}");
+            for field in ["resets_at", "used", "limit"] {
+                assert_eq!(error[field], problem[field], "{path}: {refused}");
+            }
         }
         let answered = team.json(&admin, Method::GET, &format!("/api/conversations/{conversation}"), Value::Null, 200).await;
         let regenerate =
@@ -149,6 +159,156 @@ on_every_engine! {
         assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
         // The first answer used up the budget.
         assert_eq!((begun, model.requests().len()), (1, 1), "{statuses:?}");
+    }
+
+    /// The order of the budgets does not matter: the request is refused until the last of them starts again.
+    async fn of_several_used_up_budgets_the_last_to_start_again_is_reported(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.user(&admin, "ann").await;
+        let conversation = team.conversation(&ann).await;
+        model.reply([text("Yes.")]);
+        team.ask(&ann, &conversation, "Go?").await;
+        let of_ann = |period: &str| json!({"principal": format!("user:{id}"), "period": period, "tokens": 10});
+        for budgets in [json!([of_ann("day"), of_ann("month")]), json!([of_ann("month"), of_ann("day")])] {
+            set(&team, &admin, budgets).await;
+            let resets_at = |budget: &Value| budget["resets_at"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+            let last = budgets_of(&team, &ann).await.as_array().unwrap().iter().map(resets_at).max().unwrap();
+            let refused = team.post_message(&ann, &conversation).await;
+            let wait: i64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            let problem = used_up(refused).await;
+            assert_eq!(resets_at(&problem), last, "{problem}");
+            assert!((0..60).contains(&((last - Utc::now()).num_seconds() - wait).abs()), "{wait}: {problem}");
+        }
+
+        // A budget that is only reserved comes after one that is used up. Only turns with a limit reserve tokens.
+        let much = json!({"principal": "all", "period": "month", "tokens": 100_000_000});
+        set(&team, &admin, json!([much])).await;
+        let gate = model.reply_late([text("At once.")]);
+        let admins = team.conversation(&admin).await;
+        let running = team.post_message(&admin, &admins).await;
+        gate.reached().await;
+        let reserved = json!({"principal": "all", "period": "month", "tokens": 1000});
+        set(&team, &admin, json!([reserved, of_ann("day")])).await;
+        let problem = used_up(team.post_message(&ann, &conversation).await).await;
+        assert!(problem["detail"].as_str().unwrap().starts_with("Your budget of tokens for today is used up."), "{problem}");
+        set(&team, &admin, json!([reserved])).await;
+        let problem = used_up(team.post_message(&ann, &conversation).await).await;
+        assert!(problem["detail"].as_str().unwrap().contains("is reserved for answers"), "{problem}");
+        gate.open();
+        running.text().await.unwrap();
+    }
+
+    /// An answer that waited for approval has begun, so it is finished. To continue an answer is another request.
+    async fn an_answer_that_waited_for_approval_is_finished_after_a_budget_is_used_up(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let orders = Orders::default();
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools(&orders, &Counts::default()));
+        let app = app.with_approval_timeout(None).spawn().await;
+        let (waiting, stopped) = (app.create_conversation().await, app.create_conversation().await);
+        model.reply([order("soup")]);
+        let call = end_of(&app.send(&waiting, "I am hungry").await.all().await).tool_calls[0].tool_call_id;
+        let gate = model.reply_gated([text("Once ")], [text("upon")]);
+        let mut events = app.send(&stopped, "Tell me a story").await;
+        events.until_text("Once ").await;
+        assert_eq!(app.post(&format!("/api/conversations/{stopped}/stop"), json!({})).await.status(), 204);
+        events.until("message_end").await;
+        gate.abandoned().await;
+
+        let budget = json!([{"principal": "all", "period": "month", "tokens": 1}]);
+        assert_eq!(request(&app, Method::PUT, PATH, budget).await.status(), 200);
+        model.reply([text("It is ordered.")]);
+        let decision = json!({"decision": "approve"});
+        let events = EventReader::new(app.post(&format!("/api/tool-calls/{}/decision", call.0), decision).await).all().await;
+        let end = end_of(&events);
+        assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, "It is ordered."));
+        assert_eq!(orders.orders(), ["soup"]);
+        used_up(app.post(&format!("/api/conversations/{stopped}/continue"), json!({})).await).await;
+        assert_eq!(model.unused_replies(), 0);
+    }
+
+    /// A budget can admit several turns that run at the same time. Once it is used up, only the oldest of them makes
+    /// further steps.
+    async fn several_turns_at_once_exceed_a_budget_by_one_at_most(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        // A second server, where the engine allows one.
+        let second = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, bob) = (team.user(&admin, "ann").await.0, team.user(&admin, "bob").await.0);
+        let limit = 35_000;
+        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": limit}])).await;
+        if let Some(second) = &second {
+            eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
+        }
+        let mut running = Vec::new();
+        for index in 0..6 {
+            let (server, who) = (second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team), [&admin, &ann, &bob][index % 3]);
+            let conversation = team.conversation(who).await;
+            let gate = model.reply_late([tool_call("add", r#"{"a":1,"b":2}"#)]);
+            let answer = server.post_message(who, &conversation).await;
+            if answer.status() == 429 {
+                // Another request gets the reply.
+                gate.open();
+                let problem = used_up(answer).await;
+                assert!(problem["detail"].as_str().unwrap().contains("is reserved for answers"), "{problem}");
+                break;
+            }
+            gate.reached().await;
+            running.push((answer, gate));
+        }
+        assert!((2..=3).contains(&running.len()), "{} turns are admitted", running.len());
+        execute!(
+            team.app,
+            "INSERT INTO plain_calls (user_id, provider, model, input_tokens, output_tokens, cached_tokens, duration_ms, \
+             created_at) SELECT id, 'x', 'x', 35000, 0, 0, 1, (SELECT MAX(created_at) FROM messages) FROM users"
+        );
+        // The turns run on in the reverse order, so that the oldest is the last one.
+        for (index, (answer, gate)) in running.into_iter().enumerate().rev() {
+            let before = model.requests().len();
+            if index == 0 {
+                model.reply([text("It is 3.")]);
+            }
+            gate.open();
+            let events = answer.text().await.unwrap();
+            let steps = model.requests().len() - before;
+            if index == 0 {
+                assert!(events.contains("event: message_end") && steps == 2, "{steps}: {events}");
+            } else {
+                assert!(events.contains("\"budget_used_up\"") && events.contains("is used up") && steps == 0, "{steps}: {events}");
+            }
+        }
+    }
+
+    /// Deleted data is kept while it counts toward a budget, also with a retention time of 0.
+    async fn a_purge_gives_nothing_back(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::builder(&engine).with_mock(&model).with_settings(|settings| settings.retention_days = 0.0);
+        let app = app.spawn().await;
+        let purge = || {
+            let mut command = Program::command(&engine, &model);
+            command.args(["admin", "retention", "--purge"]).env("RETENTION_DAYS", "0");
+            let (is_done, words) = said(&command.output().unwrap());
+            assert!(is_done, "{words}");
+            words
+        };
+        for (budgets, kept) in [(json!([{"principal": "all", "period": "month", "tokens": 10}]), 1), (json!([]), 0)] {
+            assert_eq!(request(&app, Method::PUT, PATH, budgets.clone()).await.status(), 200);
+            if kept == 1 {
+                let conversation = app.create_conversation().await;
+                model.reply([text("Yes.")]);
+                app.send(&conversation, "Go?").await.all().await;
+                app.delete(&conversation).await;
+            }
+            let words = purge();
+            assert!(words.contains(&format!("Retained deleted conversations: {kept}")), "{words}");
+            let other = app.create_conversation().await;
+            let path = format!("/api/conversations/{other}/messages");
+            if kept == 1 {
+                used_up(app.post(&path, json!({"content": "Go?"})).await).await;
+            }
+        }
     }
 
     async fn budgets_that_are_not_valid_are_refused_as_a_whole(engine: Engine) {

@@ -62,7 +62,7 @@ async fn the_log_has_the_causes_of_a_failing_tool_server() {
 }
 
 on_every_engine! {
-    async fn the_start_names_added_entries_that_the_settings_file_hides(engine: Engine) {
+    async fn the_start_names_entries_and_settings_of_the_page_that_the_file_replaces(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::launch(&engine, &model);
         let (url, base_url) = ("http://127.0.0.1:9/mcp", model.url());
@@ -75,13 +75,16 @@ on_every_engine! {
             let added = request(&app, Method::POST, &format!("/api/admin/{kind}"), entry).await;
             assert_eq!(added.status(), 201, "{}", added.text().await.unwrap());
         }
+        let changed = request(&app, Method::PATCH, "/api/admin/settings", json!({"sharing": true, "retention_days": 9})).await;
+        assert_eq!(changed.status(), 200, "{}", changed.text().await.unwrap());
         app.kill();
 
         let folder = tempfile::tempdir().unwrap();
         let (log, servers) = (folder.path().join("log"), folder.path().join("servers"));
         std::fs::write(&servers, json!({"mcpServers": {"files": {"url": url}}}).to_string()).unwrap();
         let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
-        let app = TestApp::launch_command(&engine, command.env("LLM_MODEL", "Opal").env("MCP_SERVERS_FILE", &servers));
+        command.env("LLM_MODEL", "Opal").env("MCP_SERVERS_FILE", &servers).env("SHARING", "off");
+        let app = TestApp::launch_command(&engine, &mut command);
         let origins = |list: &Value| {
             let items = list["items"].as_array().unwrap().iter();
             items.map(|item| format!("{} {}", item["name"], item["origin"])).collect::<Vec<_>>()
@@ -99,6 +102,10 @@ on_every_engine! {
         };
         eventually("the start names them", async || warned("model", "Opal") + warned("tool server", "files") == 2).await;
         assert_eq!(warned("model", "Ruby") + warned("tool server", "notes"), 0);
+        let log = std::fs::read_to_string(&log).unwrap();
+        let settings: Vec<&str> = log.lines().filter(|line| line.contains("changed in the page has no effect")).collect();
+        let [setting] = settings[..] else { panic!("{log}") };
+        assert!(setting.contains("WARN") && setting.contains("sharing is set in the settings file"), "{setting}");
     }
 }
 

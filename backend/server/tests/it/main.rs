@@ -23,6 +23,8 @@ mod branches;
 mod budgets;
 mod build_script;
 mod call_files;
+mod changes_across_replicas;
+mod check_config;
 mod command_line;
 mod compression;
 mod config_file;

@@ -159,6 +159,10 @@ on_every_engine! {
         assert_problem(patch(json!({"retention_days": 1})).await.unwrap(), 412, "version-changed").await;
         let current = app.get_json(PATH).await;
         assert_eq!(current["changed"], json!(["sharing"]));
+        // To restore earlier settings is a change, too.
+        let restore = app.client.post(app.url(&format!("{PATH}/history/{}/restore", current["version"])));
+        assert_problem(restore.header(header::IF_MATCH, tag).send().await.unwrap(), 412, "version-changed").await;
+        assert_eq!(app.get_json(PATH).await, current);
     }
 
     /// The two admins use different servers, where the engine allows a second one.
@@ -258,6 +262,21 @@ on_every_engine! {
         assert_eq!(team.get(&Who::default(), link).await.status(), 200);
         let history = team.json(&admin, Method::GET, &format!("{PATH}/history"), Value::Null, 200).await;
         assert_eq!(history["items"][0]["changed_by"], ADMIN);
+
+        let set = async |patch: Value| team.json(&admin, Method::PATCH, PATH, patch, 200).await;
+        set(json!({"max_turns_per_person": 1})).await;
+        let gate = model.reply_late([text("Slowly.")]);
+        let running = team.post_message(&ann, &conversation).await;
+        gate.reached().await;
+        let other = team.conversation(&ann).await;
+        assert_problem(team.post_message(&ann, &other).await, 429, "too-many-turns").await;
+        set(json!({"max_turns_per_person": 2, "max_tokens_per_day": 1})).await;
+        assert_problem(team.post_message(&ann, &other).await, 429, "too-many-tokens").await;
+        set(json!({"max_tokens_per_day": null})).await;
+        model.reply([text("At once.")]);
+        team.ask(&ann, &other, "Go?").await;
+        gate.open();
+        running.text().await.unwrap();
     }
 
     /// The form of the page changes only what was edited, keeps what was entered if it is refused, and needs no script.

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_mock_mcp::Program as ServerProgram;
 use tallybook_protocol::MessageStatus;
@@ -47,6 +47,17 @@ fn parent_of(process: &str) -> String {
     stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().to_owned()
 }
 
+/// Returns the child processes of a process.
+fn children_of(process: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_child = |child: &String| {
+        // The process may have ended in the meantime.
+        let stat = fs::read_to_string(Path::new("/proc").join(child).join("stat")).unwrap_or_default();
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)) == Some(process)
+    };
+    processes.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
+}
+
 on_every_engine! {
     async fn a_turn_calls_a_tool_of_a_server_in_the_settings_file(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
@@ -59,6 +70,22 @@ on_every_engine! {
         let calls = rows!(app, (String, String, Option<String>), "SELECT tool_name, status, output FROM tool_calls");
         assert_eq!(calls, [("mock__echo".to_owned(), "success".to_owned(), Some("こだま".to_owned()))]);
         model.assert_calls_paired();
+    }
+
+    /// The running program lists its tools: a test does not start it a second time.
+    async fn a_test_asks_the_running_program(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let (_folder, app) = connected(&engine, &model, &[]).await;
+        let children = || children_of(&app.process().id().to_string());
+        let before = children();
+        let path = "/api/admin/tool-servers/mock";
+        let tested: Value = app.post(&format!("{path}/test"), json!({})).await.json().await.unwrap();
+        let tools = tested["tools"].as_array().unwrap();
+        assert!(tested["ok"] == true && tools.iter().any(|tool| tool["name"] == "echo"), "{tested}");
+        assert!(!before.is_empty());
+        assert_eq!(children(), before, "the same processes");
+        let shown = app.get_json(path).await;
+        assert_eq!((&shown["url"], &shown["risk"], &shown["origin"]), (&json!(""), &json!("low"), &json!("file")), "{shown}");
     }
 }
 

@@ -105,10 +105,9 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
         let words = text.entry_status(&status, entry.tools);
         view! { <span class="server-status" data-status=status data-testid="entry-status">{words}</span> }
     });
-    // The API does not test tool servers of the settings file. Their status is shown instead.
     let is_added = entry.origin == SettingsOrigin::Page;
-    let trial = (is_added || kind == EntryKind::Model).then(|| Trial::new(kind));
-    let test_button = trial.map(|trial| trial.button(name.clone(), text));
+    let trial = Trial::new(kind);
+    let test_button = trial.button(name.clone(), text);
     let is_asking = RwSignal::new(false);
     let removal = NodeRef::<html::Button>::new();
     let buttons = is_added.then(|| {
@@ -152,7 +151,7 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
                 {problem.map(|problem| view! { <span class="setup-fault" lang="en">{problem}</span> })}
             </span>
             <span class="setting-buttons">{test_button}{buttons}</span>
-            {trial.map(|trial| trial.outcome(text))}
+            {trial.outcome(text)}
             {confirm}
         </li>
     }

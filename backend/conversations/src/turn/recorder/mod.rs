@@ -28,7 +28,7 @@ use crate::{
     context::Context,
     journal::{answer::separator, stored::EncodedEvent},
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-    quota::{self, Reserve},
+    quota::{self, RequestLimits, Reserve},
     store::{
         approvals::{self, NewApproval, NewVerdict},
         decisions::Decider,
@@ -42,6 +42,7 @@ use crate::{
             writer::{TurnWriter, asked_events, start_event, wire_offset},
         },
     },
+    user_limits::Reached,
 };
 
 /// Minimum interval between events that report the number of bytes of a tool call that the model has written.
@@ -52,9 +53,10 @@ pub(crate) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
     context: &'a Context,
     context_builder: ContextBuilder<'a>,
-    /// The user whose daily limit the tokens count against.
+    /// The user whose limits the tokens count against.
     user: UserId,
-    /// `true` after the first step of this run was checked against the token limit. Always `false` without a limit.
+    limits: &'a RequestLimits,
+    /// `true` after the first step of this run was checked against the limits. Always `false` without limits.
     has_checked_limit: bool,
     /// Running calls, each with the name of its tool for the statistics. `None` if no such tool exists.
     running: HashMap<ToolCallId, Option<String>>,
@@ -84,6 +86,7 @@ impl<'a> StoringRecorder<'a> {
         context: &'a Context,
         context_builder: ContextBuilder<'a>,
         user: UserId,
+        limits: &'a RequestLimits,
     ) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
         let reasoning_state = ReasoningState::after(writer.log());
@@ -92,6 +95,7 @@ impl<'a> StoringRecorder<'a> {
             context,
             context_builder,
             user,
+            limits,
             has_checked_limit: false,
             running: HashMap::new(),
             progress_sent_at: None,
@@ -252,8 +256,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
-        let settings = self.context_builder.settings;
-        if !quota::admits_steps(settings, self.user) {
+        if !quota::admits_steps(&self.limits.settings, self.user) {
             return Ok(());
         }
         let prompt_tokens = prompt_tokens();
@@ -264,9 +267,10 @@ impl TurnRecorder for StoringRecorder<'_> {
         let message = self.writer.rows().assistant_message_id;
         let estimate = prompt_tokens + self.context_builder.model.window().answer;
         let reserve = Reserve::of(estimate, self.context_builder.model.prices());
-        match quota::admit_step(self.context, settings, self.user, message, reserve).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(RecordError::OutOfTokens { limit: settings.user_limits.tokens_per_day }),
+        match quota::admit_step(self.context, self.limits, self.user, message, reserve).await {
+            Ok(None) => Ok(()),
+            Ok(Some(Reached::Budget(used_up))) => Err(RecordError::OutOfBudget { reason: used_up.to_string() }),
+            Ok(Some(_)) => Err(RecordError::OutOfTokens { limit: self.limits.settings.user_limits.tokens_per_day }),
             Err(error) => Err(record_error(error)),
         }
     }

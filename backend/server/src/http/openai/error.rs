@@ -6,7 +6,7 @@ use std::future::Future;
 use actix_web::http::{StatusCode, header::HeaderName};
 use serde::Serialize;
 use tallybook_llm::ModelError;
-use tallybook_protocol::TurnError;
+use tallybook_protocol::{ProblemBudget, TurnError};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -106,11 +106,20 @@ struct Described {
     kind: &'static str,
     param: Option<String>,
     code: Option<String>,
+    /// The budget that is used up, if that is the cause.
+    #[serde(flatten)]
+    budget: Option<ProblemBudget>,
 }
 
 impl ErrorBody {
     pub(crate) fn new(status: StatusCode, message: String, param: Option<String>, code: Option<String>) -> Self {
-        Self { error: Described { message, kind: kind_of(status), param, code } }
+        Self { error: Described { message, kind: kind_of(status), param, code, budget: None } }
+    }
+
+    /// Adds the budget that is used up.
+    pub(crate) fn with_budget(mut self, budget: Option<ProblemBudget>) -> Self {
+        self.error.budget = budget;
+        self
     }
 }
 

@@ -200,7 +200,7 @@ fn check_commands(engine: &Engine, canaries: &Canaries, model: &MockLlm, folder:
     let mut check = Program::command(engine, model);
     let check = check.args(["check-config", "--database"]).env("SECRET_KEY", SECRET_KEY).output().unwrap();
     let (is_done, words) = said_by(&check);
-    assert!(is_done && words.contains("The model \"added\" was added in the page.\n"), "{words}");
+    assert!(is_done && words.contains("added (added in the page): "), "{words}");
     canaries.assert_lacks("the result of check-config", &words);
     if engine.is_sqlite() {
         let copy = folder.join("copy.db");

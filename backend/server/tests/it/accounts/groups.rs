@@ -69,14 +69,19 @@ on_every_engine! {
             let page = team.get(who, "/").await.text().await.unwrap();
             assert_eq!(page.contains("Opal"), may_use);
             let body = json!({"model": "Opal", "messages": [{"role": "user", "content": "Go?"}]});
+            let response = json!({"model": "Opal", "input": "Go?"});
             if may_use {
-                model.reply([text("By Opal.")]);
-                team.json(&program, Method::POST, "/v1/chat/completions", body, 200).await;
+                for (path, body) in [("/v1/chat/completions", body), ("/v1/responses", response)] {
+                    model.reply([text("By Opal.")]);
+                    team.json(&program, Method::POST, path, body, 200).await;
+                }
                 team.json(who, Method::POST, "/api/conversations", json!({"model": "Opal"}), 201).await;
             } else {
                 team.json(&program, Method::GET, "/v1/models/Opal", Value::Null, 404).await;
-                let refused = team.json(&program, Method::POST, "/v1/chat/completions", body, 404).await;
-                assert_eq!(refused["error"]["code"], "model_not_found", "{refused}");
+                for (path, body) in [("/v1/chat/completions", body), ("/v1/responses", response)] {
+                    let refused = team.json(&program, Method::POST, path, body, 404).await;
+                    assert_eq!(refused["error"]["code"], "model_not_found", "{refused}");
+                }
                 let new = team.send(who, Method::POST, "/api/conversations", json!({"model": "Opal"})).await;
                 let detail = assert_problem(new, 422, "unknown-model").await["detail"].clone();
                 assert!(!detail.as_str().unwrap().ends_with("Opal."), "{detail}");
@@ -190,6 +195,16 @@ on_every_engine! {
             team.ask(who, &conversation, "Echo").await;
             let asked = &model.requests()[model.requests().len() - 2];
             assert_eq!(asked.body["tools"].to_string().contains(&echo), may_use);
+            let program = team.program(who).await;
+            for (path, body) in [
+                ("/v1/chat/completions", json!({"messages": [{"role": "user", "content": "Go?"}]})),
+                ("/v1/responses", json!({"input": "Go?"})),
+            ] {
+                model.reply([text("Yes.")]);
+                team.json(&program, Method::POST, path, body, 200).await;
+                let asked = model.requests().pop().unwrap();
+                assert_eq!(asked.body["tools"].to_string().contains(&echo), may_use, "{path}");
+            }
         }
         let calls = rows!(team.app, (String, Option<String>), "SELECT status, error_type FROM tool_calls ORDER BY id");
         assert_eq!(calls, [("success".to_owned(), None), ("error".to_owned(), Some("unknown_tool".to_owned()))]);

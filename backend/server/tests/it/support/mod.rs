@@ -41,13 +41,18 @@ pub(crate) const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Waits until a condition is true that must be polled. `what` describes the condition in the failure.
-pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, condition: impl AsyncFnMut() -> bool) {
+    within(TIMEOUT, what, condition).await;
+}
+
+/// Waits until a condition is true, for at most `timeout`.
+pub(crate) async fn within(timeout: Duration, what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !condition().await {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    assert!(tokio::time::timeout(TIMEOUT, wait).await.is_ok(), "within {TIMEOUT:?}: {what}");
+    assert!(tokio::time::timeout(timeout, wait).await.is_ok(), "within {timeout:?}: {what}");
 }
 
 /// Defines one test for SQLite, and one for all servers in `MYSQL_TEST_URL`.

@@ -47,6 +47,12 @@ impl Program {
         command
     }
 
+    /// Returns the ID of the process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the content of a file about the process in `/proc`, such as `limits` or `status`.
     #[cfg(target_os = "linux")]
     pub(crate) fn kernel_file(&self, name: &str) -> String {

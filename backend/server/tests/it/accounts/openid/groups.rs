@@ -8,18 +8,34 @@ use tallybook_mock_llm::MockLlm;
 use super::{
     super::{
         groups::{add_opal, group, names, set_members},
-        kit::{ADMIN, Team},
+        kit::{ADMIN, Team, with_admin},
     },
     browser::Browser,
-    issuer::{Issuer, Odd, Person},
+    issuer::{CLIENT_ID, CLIENT_SECRET, Issuer, Odd, Person},
     settings,
 };
 use crate::{
     bad_input::assert_problem,
-    support::{Engine, on_every_engine, rows},
+    support::{Engine, Program, TestApp, on_every_engine, rows},
 };
 
 on_every_engine! {
+    async fn the_environment_names_the_claim(engine: Engine) {
+        with_admin(&engine).await;
+        let (model, issuer) = (MockLlm::start().await.unwrap(), Issuer::start().await);
+        let mut command = Program::command(&engine, &model);
+        command.env("ACCOUNTS", "on").env("SIGN_UP", "open").env("OIDC_ISSUER", issuer.url());
+        command.env("OIDC_CLIENT_ID", CLIENT_ID).env("OIDC_CLIENT_SECRET", CLIENT_SECRET).env("OIDC_SCOPES", "email");
+        let team = Team::of(TestApp::launch_command(&engine, command.env("OIDC_GROUPS_CLAIM", "realm.groups")));
+        issuer.say(Odd { token: json!({"realm": {"groups": ["/staff"]}, "groups": ["/crew"]}), ..Odd::default() });
+        assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), 303);
+        let admin = team.sign_in(ADMIN).await;
+        let groups = team.json(&admin, Method::GET, "/api/groups", Value::Null, 200).await;
+        let shown = &groups["items"][0];
+        assert_eq!((&shown["name"], &shown["origin"], &shown["members"]), (&json!("/staff"), &json!("oidc"), &json!(1)), "{groups}");
+        assert_eq!(groups["items"].as_array().unwrap().len(), 1);
+    }
+
     /// The identity provider sets a user's groups at each sign-in. Groups that admins made stay as they are.
     async fn a_sign_in_sets_the_groups_that_the_provider_names(engine: Engine) {
         let issuer = Issuer::start().await;

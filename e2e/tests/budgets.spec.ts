@@ -1,0 +1,55 @@
+// Tests budgets on the page: a warning in the settings, a refusal in a chat that keeps the message, and a higher budget.
+
+import type { APIRequestContext } from "@playwright/test";
+import { ChatPage, alive } from "../kit/chat.ts";
+import { USAGE } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+const ANSWER_TOKENS = USAGE.prompt_tokens + USAGE.completion_tokens;
+
+/** Sets one budget of tokens for all users, or none. */
+async function setBudget(request: APIRequestContext, tokens?: number): Promise<void> {
+  const budgets = tokens === undefined ? [] : [{ principal: "all", period: "month", tokens, warn_at: 0.8 }];
+  expect((await request.put("/api/admin/budgets", { data: budgets })).status()).toBe(200);
+}
+
+test("a budget warns in the settings, refuses a message without losing it, and can be raised", async ({ page, request, model, tolerated }) => {
+  tolerated.push(/status of 429/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  model.answer(["Hello."]);
+  await expect(await chat.ask("Who are you?")).toContainText("Hello.");
+  const address = page.url();
+
+  await test.step("the settings warn", async () => {
+    await setBudget(request, Math.ceil(ANSWER_TOKENS / 0.9));
+    await page.goto("/settings");
+    await expect(page.getByTestId("allowance").last()).toContainText("Nearly used up:");
+  });
+
+  await test.step("a used-up budget refuses the next message", async () => {
+    await setBudget(request, ANSWER_TOKENS);
+    await page.goto("/settings");
+    await expect(page.getByTestId("allowance").last()).toContainText("Used up:");
+    await page.goto(address);
+    await alive(page);
+    await page.getByTestId("composer").fill("And now?");
+    await page.getByTestId("send").click();
+    await expect(page.getByTestId("notice")).toContainText("The server's budget of tokens for this month is used up.");
+    await expect(page.getByTestId("composer")).toHaveValue("And now?");
+    await expect(chat.messages).toHaveCount(2);
+  });
+
+  await test.step("a higher budget applies at once", async () => {
+    await setBudget(request, 100 * ANSWER_TOKENS + 1_000_000);
+    model.answer(["Here again."]);
+    await page.getByTestId("send").click();
+    await expect(chat.answers.last()).toContainText("Here again.");
+    await expect(page.getByTestId("notice")).toHaveCount(0);
+    await expect(chat.messages).toHaveCount(4);
+  });
+  await setBudget(request);
+});
