@@ -34,7 +34,7 @@ pub(crate) fn name_of<'a>(documents: &'a [Document], file: &'a FileRow) -> &'a s
     found.map_or(&file.name, |document| &document.name)
 }
 
-/// Gives each document a name of its own. `rows` are newest first.
+/// Assigns each document a name of its own. `rows` are newest first.
 fn name_apart(rows: Vec<DocumentRow>) -> Vec<Document> {
     let (mut documents, mut known, mut taken) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut counts: HashMap<String, usize> = HashMap::new();
@@ -55,7 +55,7 @@ fn name_apart(rows: Vec<DocumentRow>) -> Vec<Document> {
     documents
 }
 
-/// Adds a number to a name, before its extension. The first one has no number.
+/// Adds a number to a name, before its extension. The number 1 is left out.
 fn numbered(name: &str, number: usize) -> String {
     if number == 1 {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! What models and clients receive of documents: pages, names, and what was left out.
+//! The text of documents, as models and clients receive it: pages, distinct names, and notes on missing parts.
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;

@@ -566,7 +566,7 @@ on_every_engine! {
         assert!(is_sound, "{words}");
         // Recent objects may belong to an upload that is running.
         let orphan = folder.path().join("orphan");
-        std::fs::write(&orphan, "Nobody's.").unwrap();
+        std::fs::write(&orphan, "An orphan.").unwrap();
         assert!(check().0);
         let two_days_ago = SystemTime::now() - Duration::from_hours(48);
         std::fs::File::options().write(true).open(&orphan).unwrap().set_modified(two_days_ago).unwrap();
