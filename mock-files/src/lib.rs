@@ -1,7 +1,11 @@
 //! Builds documents and images for tests, hostile ones included: PDF, ZIP, Office, PNG, JPEG and GIF files, byte by byte,
 //! so that a test can put anything into them.
 
-#![allow(clippy::unwrap_used, reason = "writing to memory does not fail, and tests report failures by panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "writing to memory does not fail, and tests report failures by panics"
+)]
 
 use std::io::{Cursor, Write as _};
 
