@@ -132,7 +132,7 @@ on_every_engine! {
         let app = with_small_context(&engine, &model).await;
         let conversation = app.create_conversation().await;
         let row = |row: u32| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>{}</v></c></row>", 1_000_000 + row);
-        let sheet = uploaded(&app, "sheet.xlsx", xlsx(&(1..=20_000).map(row).collect::<String>())).await;
+        let sheet = uploaded(&app, "sheet.xlsx", xlsx(&(1..=20_000).map(row).collect::<Vec<String>>().concat())).await;
         let pages = sheet["pages"].as_i64().unwrap();
         assert!(pages > 5, "{sheet}");
         model.reply([text("Numbers.")]);
