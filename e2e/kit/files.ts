@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "@playwright/test";
 
 export interface TestFile {
   name: string;
@@ -9,11 +10,23 @@ export interface TestFile {
   buffer: Buffer;
 }
 
+/** Chooses files with the button of the message field. */
+export async function attach(page: Page, ...files: TestFile[]): Promise<void> {
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByTestId("attach").click();
+  await (await chosen).setFiles(files);
+}
+
 const FIXTURES = join(import.meta.dirname, "../../backend/documents/tests/fixtures");
 
 /** Returns a photo that is stored sideways: its EXIF orientation is 6. */
 export function sidewaysPhoto(): TestFile {
   return { name: "photo.jpg", mimeType: "image/jpeg", buffer: readFileSync(join(FIXTURES, "rotated.jpg")) };
+}
+
+/** Returns a scanned document: a PDF with images of pages, and without text. */
+export function scannedPdf(): TestFile {
+  return { name: "scan.pdf", mimeType: "application/pdf", buffer: readFileSync(join(FIXTURES, "scanned.pdf")) };
 }
 
 /** Returns a text file. */

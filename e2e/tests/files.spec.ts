@@ -2,18 +2,13 @@
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
-import { japanesePdf, sidewaysPhoto, textFile, type TestFile } from "../kit/files.ts";
+import { attach, japanesePdf, scannedPdf, sidewaysPhoto, textFile, type TestFile } from "../kit/files.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
-
-async function attach(page: Page, ...files: TestFile[]): Promise<void> {
-  const chosen = page.waitForEvent("filechooser");
-  await page.getByTestId("attach").click();
-  await (await chosen).setFiles(files);
-}
 
 /** Pastes or drops files on the message field, as another program would. */
 async function transfer(page: Page, kind: "paste" | "drop", ...files: TestFile[]): Promise<void> {
@@ -74,6 +69,109 @@ test("a photo and a long document are attached, answered, reloaded and opened", 
   await page.keyboard.press("Escape");
   await expect(viewer).toBeHidden();
   await expect(shown(page).first()).toBeFocused();
+});
+
+test("a document without text says so beside its name and in the viewer", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, scannedPdf());
+  await expect(ready(page)).toContainText("This file has no text that can be read.");
+  model.answer(["I see only its name."]);
+  await chat.ask("What is this?");
+  await expect(shown(page)).toContainText("name only");
+  await shown(page).click();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer).toContainText("This file has no text that can be read.");
+  await expect(viewer.locator(".failure")).toHaveCount(0);
+  await expect(viewer.getByTestId("next-page")).toHaveCount(0);
+});
+
+test("the page shows without a reload what the model received, also after the answer is regenerated", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("notes.txt", "Heron."), sidewaysPhoto());
+  await expect(ready(page)).toHaveCount(2);
+  model.answer(["A bird."]);
+  const answer = await chat.ask("What is this?");
+  await expect(shown(page).first()).toContainText("pages 1–1 of 1");
+  model.answer(["A heron."]);
+  await answer.getByTestId("regenerate").click();
+  await expect(chat.answers).toContainText("A heron.");
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await expect(shown(page)).toHaveCount(2);
+  await expect(shown(page).first()).toContainText("pages 1–1 of 1");
+  // An edit keeps the files of the question.
+  await chat.messages.first().hover();
+  await chat.messages.first().getByTestId("edit").click();
+  await page.getByTestId("edit-field").fill("Which bird?");
+  model.answer(["A gray heron."]);
+  await page.getByTestId("edit-send").click();
+  await expect(chat.answers).toContainText("A gray heron.");
+  await expect(shown(page)).toHaveCount(2);
+  expect(model.lastRequest()).toContain("Heron.");
+});
+
+test("the viewer says if the text of a file is not complete", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("long.txt", "A line of a long file.\n".repeat(250_000)), textFile("short.txt", "Short."));
+  await expect(ready(page)).toHaveCount(2);
+  model.answer(["Long."]);
+  await chat.ask("What is this?");
+  await shown(page).first().click();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer.getByTestId("text-truncated")).toBeVisible();
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByTestId("file-text")).toContainText("Short.");
+  await expect(viewer.getByTestId("text-truncated")).toHaveCount(0);
+});
+
+test("an upload shows its progress", async ({ page }) => {
+  const network = await page.context().newCDPSession(page);
+  const limit = (uploadThroughput: number) =>
+    network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput });
+  await page.goto("/");
+  await alive(page);
+  await limit(200_000);
+  await attach(page, textFile("long.txt", "x".repeat(2_000_000)));
+  await expect(chips(page)).toHaveAttribute("data-state", "running");
+  const bar = chips(page).locator("progress");
+  await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
+  await expect(chips(page)).toContainText(/\d+ %/);
+  await limit(-1);
+  await expect(ready(page)).toHaveCount(1);
+  await expect(bar).toHaveCount(0);
+});
+
+test("axe finds nothing in files of the message field, in messages and in the viewer", async ({ page, model, tolerated }) => {
+  tolerated.push(/status of 415|Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, sidewaysPhoto(), scannedPdf());
+  await expect(ready(page)).toHaveCount(2);
+  await attach(page, { name: "program.exe", mimeType: "application/octet-stream", buffer: Buffer.from([0x4d, 0x5a, 0, 0, 1, 2]) });
+  await expect(chips(page).last()).toHaveAttribute("data-state", "failed");
+  expect(await findings(page)).toEqual(NOTHING);
+  await chips(page).last().getByTestId("remove-file").click();
+  await attach(page, japanesePdf(2));
+  await expect(ready(page)).toHaveCount(3);
+  model.answer(["Files."]);
+  await chat.ask("What are these?");
+  expect(await findings(page)).toEqual(NOTHING);
+  await shown(page).first().click();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer.locator("img")).toBeVisible();
+  expect(await findings(page, "dialog.file-viewer")).toEqual(NOTHING);
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer).toContainText("This file has no text that can be read.");
+  expect(await findings(page, "dialog.file-viewer")).toEqual(NOTHING);
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByTestId("file-text")).toContainText("1ページ目");
+  expect(await findings(page, "dialog.file-viewer")).toEqual(NOTHING);
 });
 
 test("a conversation with files is exported, shared and deleted", async ({ page, browser, baseURL, model }) => {
@@ -210,6 +308,8 @@ test("a long pasted text becomes a file if the user wants that", async ({ page, 
       document.execCommand("insertText", false, text);
     }
   });
+  await expect(page.getByTestId("paste-offer")).toBeVisible();
+  expect(await findings(page)).toEqual(NOTHING);
   await page.getByTestId("attach-paste").click();
   await expect(ready(page)).toHaveCount(1);
   await expect(field).toHaveValue("Summarize this: ");

@@ -7,6 +7,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -85,3 +86,29 @@ for (const server of ["process", "http"]) {
     await expect(await chat.ask("And now?")).toContainText("It still works.");
   });
 }
+
+test("an image that a tool returns is shown in the answer, reloaded and opened", async ({ page, model, request }) => {
+  const status = async () => {
+    const { servers }: { servers: { name: string; status: string }[] } = await (await request.get("/api/tools")).json();
+    return servers.find(({ name }) => name === "process")!.status;
+  };
+  await expect.poll(status, { timeout: 30_000 }).toBe("connected");
+  const chat = new ChatPage(page);
+  model.answer([{ tool: "process__get-tiny-image", input: "{}" }]);
+  model.answer(["Here it is."]);
+  await page.goto("/");
+  const answer = await chat.ask("Draw");
+  expect(model.lastRequest()).toContain("data:image/png;base64,");
+  const image = answer.getByTestId("message-file").locator("img");
+  const isDrawn = () => image.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 0);
+  await expect(image).toHaveAttribute("alt", "image.png");
+  await expect.poll(isDrawn).toBe(true);
+  await page.reload();
+  await expect.poll(isDrawn).toBe(true);
+  expect(await findings(page)).toEqual(NOTHING);
+  await image.click();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer.getByRole("heading")).toHaveText("image.png");
+  await page.keyboard.press("Escape");
+  await expect(viewer).toBeHidden();
+});

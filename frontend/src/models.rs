@@ -110,7 +110,9 @@ impl Models {
 
     /// Returns `false` if it is known that a model reads no images.
     pub(crate) fn may_read_images(self, name: &str) -> bool {
-        let reads_none = |model: &CatalogModel| !model.vision && model.quirks.iter().any(|quirk| quirk == "no_images");
+        let refuses =
+            |model: &CatalogModel| model.provider == "demo" || model.quirks.iter().any(|quirk| quirk == "no_images");
+        let reads_none = |model: &CatalogModel| !model.vision && refuses(model);
         !self.read(|catalog| catalog.iter().any(|model| model.name == name && reads_none(model)))
     }
 

@@ -183,6 +183,9 @@ pub struct MessageEnd {
     /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ContextTruncation>,
+    /// The files of the user's message, each with the part that the model received.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
     /// `true` if the turn ended because its conversation was deleted. Absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conversation_deleted: bool,

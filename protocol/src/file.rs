@@ -117,6 +117,10 @@ pub struct FileInfo {
     /// Number of pages of a document or text. A document whose text cannot be read has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<i32>,
+    /// `true` if the file has more text than its pages: the text or the number of pages exceeded the limit. Absent
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// State of the file.
     pub status: FileStatus,
     /// The reason why the file cannot be read; only with `failed`.
@@ -147,10 +151,20 @@ pub struct MessageFile {
     /// Number of pages of a document or text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<i32>,
-    /// The part of the file that the model received: `image 1536×1024`, `pages 1–12 of 40` or `name only`. Absent until
-    /// the answer's first model call.
+    /// `true` if the file has more text than its pages, as in [`FileInfo`]. Absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// The part of the file that the model received: `image 1536×1024`, `pages 1–12 of 40`, `part of page 1 of 40` or
+    /// `name only`. Absent until the answer's first model call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+}
+
+impl MessageFile {
+    /// Returns `true` for a document or text file of which no text could be read.
+    pub fn lacks_text(&self) -> bool {
+        self.kind != FileKind::Image && self.pages.unwrap_or_default() == 0
+    }
 }
 
 /// A page of a file's text.

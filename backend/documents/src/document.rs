@@ -38,7 +38,7 @@ impl Format {
 }
 
 /// Extracts the text: of a text document, pages of equal length; of a presentation, a page per slide; of a
-/// spreadsheet, a page per sheet.
+/// spreadsheet, a page per sheet, or several for a long one.
 pub(crate) fn read(file: &[u8], format: Format) -> Result<Pages, Refusal> {
     let mut package = Package::open(file)?;
     match format {

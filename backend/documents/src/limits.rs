@@ -10,6 +10,9 @@ pub(crate) const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) const MAX_PAGES: usize = 10_000;
 /// Length of a page of a document that has no pages of its own, in characters.
 pub(crate) const PAGE_CHARS: usize = 4_000;
+/// Maximum length of a page of a document that has pages of its own, in characters. Longer pages are split, so that a
+/// model can read each page with one tool call, whose result has at most 64 KiB.
+pub(crate) const MAX_PAGE_CHARS: usize = 16_000;
 /// Maximum size of the XML that is unpacked from one Office file, in bytes.
 pub(crate) const MAX_UNPACKED_BYTES: u64 = 128 * 1024 * 1024;
 /// Maximum number of files in a ZIP container.

@@ -1,6 +1,6 @@
 //! Pages of text within the limits, and a writer for flowing text that is split into pages.
 
-use crate::limits::{MAX_PAGES, MAX_TEXT_BYTES, PAGE_CHARS};
+use crate::limits::{MAX_PAGE_CHARS, MAX_PAGES, MAX_TEXT_BYTES, PAGE_CHARS};
 
 /// Pages of a file. Adding more than the limits allow sets `truncated`.
 #[derive(Debug, Default)]
@@ -11,11 +11,25 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Adds a page. Removes control characters except tabs and line feeds, and trailing white space.
+    /// Adds a page, or several if it is longer than [`MAX_PAGE_CHARS`]. Removes control characters except tabs and line
+    /// feeds, and trailing white space.
     ///
     /// Returns whether another page has room.
     pub(crate) fn push(&mut self, text: &str) -> bool {
-        self.add(clean(text.trim_end()))
+        let text = clean(text.trim_end());
+        if text.is_empty() { self.add(text) } else { self.add_split(&text, MAX_PAGE_CHARS) }
+    }
+
+    /// Adds text as pages of at most `max_chars` characters. The pages together are the whole text.
+    fn add_split(&mut self, mut text: &str, max_chars: usize) -> bool {
+        while !text.is_empty() {
+            let (page, rest) = text.split_at(end_of_page(text, max_chars));
+            if !self.add(page.to_owned()) {
+                return false;
+            }
+            text = rest;
+        }
+        true
     }
 
     fn add(&mut self, mut page: String) -> bool {
@@ -44,24 +58,16 @@ impl Pages {
 
     /// Splits text into pages of about [`PAGE_CHARS`] characters. The pages together are the whole text.
     pub(crate) fn split(text: &str) -> Self {
-        let text = clean(text);
         let mut pages = Self::default();
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let (page, after) = rest.split_at(end_of_page(rest));
-            if !pages.add(page.to_owned()) {
-                break;
-            }
-            rest = after;
-        }
+        pages.add_split(&clean(text), PAGE_CHARS);
         pages
     }
 }
 
 /// Finds the end of the first page: after the last paragraph that fits, else after the last line, sentence or word;
-/// at most [`PAGE_CHARS`] characters. Paragraphs that begin in the first half of the page stay on it.
-fn end_of_page(text: &str) -> usize {
-    let Some((limit, _)) = text.char_indices().nth(PAGE_CHARS) else {
+/// at most `max_chars` characters. Paragraphs that begin in the first half of the page stay on it.
+fn end_of_page(text: &str, max_chars: usize) -> usize {
+    let Some((limit, _)) = text.char_indices().nth(max_chars) else {
         return text.len();
     };
     let page = &text[..limit];
@@ -222,7 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Pages, Prose, clean};
-    use crate::limits::{MAX_PAGES, MAX_TEXT_BYTES, PAGE_CHARS};
+    use crate::limits::{MAX_PAGE_CHARS, MAX_PAGES, MAX_TEXT_BYTES, PAGE_CHARS};
 
     proptest! {
         #[test]
@@ -238,6 +244,16 @@ mod tests {
         let paragraph = format!("{}\n\n", "word ".repeat(300));
         let pages = Pages::split(&paragraph.repeat(6)).texts;
         assert_eq!(pages, vec![paragraph.repeat(2); 3]);
+    }
+
+    #[test]
+    fn long_pages_are_split_between_lines() {
+        let line = "1\t2\t3\t4\n";
+        let mut pages = Pages::default();
+        assert!(pages.push("short") && pages.push("") && pages.push(&line.repeat(5000)));
+        assert_eq!(pages.texts.len(), 5);
+        assert_eq!(pages.texts[2..].concat(), line.repeat(5000).trim_end());
+        assert!(pages.texts[2..].iter().all(|page| page.starts_with("1\t") && page.len() <= MAX_PAGE_CHARS));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Extracts the cells of an Excel file: one page per sheet, one line per row, tabs between cells. It reads cells one by
-//! one, so empty rows and columns take no memory.
+//! Extracts the cells of an Excel file: one page per sheet (several for a long one), one line per row, tabs between
+//! cells. It reads cells one by one, so empty rows and columns take no memory.
 
 use std::io::Cursor;
 

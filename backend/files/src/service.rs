@@ -83,51 +83,41 @@ impl Files {
     /// too large.
     pub async fn begin_upload(&self, user: UserId, announced: Option<u64>) -> Result<Upload, FilesError> {
         let max_bytes = self.settings.max_file_bytes;
+        let count = self.counts.begin();
         if announced.is_some_and(|bytes| bytes > max_bytes) {
-            self.counts.failed_uploads.inc();
             return Err(FilesError::TooLarge { max_bytes });
         }
         let stored = files::sum_bytes(&self.db, user).await?;
         self.check_quota(stored, announced.unwrap_or_default())?;
         let permit = timeout(UPLOAD_QUEUE_TIMEOUT, Arc::clone(&self.uploads).acquire_owned());
         let permit = permit.await.map_err(|_| FilesError::Busy)?.map_err(|_| FilesError::Busy)?;
-        Upload::begin(max_bytes, permit).await
+        Upload::begin(max_bytes, permit, count).await
     }
 
     /// Recognizes an uploaded file, and stores it.
     pub async fn finish_upload(&self, user: UserId, name: &str, upload: Upload) -> Result<FileInfo, FilesError> {
-        let stored = async { self.process(user, cleaned(name), upload.end().await?).await };
-        self.count(stored.await)
+        self.process(user, cleaned(name), upload.end().await?).await
     }
 
     /// Does the same, unless the user has a file with this content and name already. Then returns that file, and keeps
     /// it from being purged for a day.
     pub async fn finish_upload_once(&self, user: UserId, name: &str, upload: Upload) -> Result<FileInfo, FilesError> {
-        let (name, received) = (cleaned(name), upload.end().await?);
+        let (name, mut received) = (cleaned(name), upload.end().await?);
         if let Some(known) = files::find_same(&self.db, user, &received.sha256, &name).await?
             && files::touch(&self.db, known.id).await?
         {
+            received.count.leave_out();
             return Ok(known.into_info());
         }
-        self.count(self.process(user, name, received).await)
+        self.process(user, name, received).await
     }
 
-    async fn process(&self, user: UserId, name: String, received: Received) -> Result<FileRow, FilesError> {
+    async fn process(&self, user: UserId, name: String, mut received: Received) -> Result<FileInfo, FilesError> {
         // The slot is held until everything is stored, so that few results are in memory at once.
         let (processed, _slot) = self.processor.process(received.open()?, &name).await.map_err(refusal)?;
-        self.store(user, name, &received, processed).await
-    }
-
-    /// Counts an upload that has ended.
-    fn count(&self, stored: Result<FileRow, FilesError>) -> Result<FileInfo, FilesError> {
-        match &stored {
-            Ok(file) => {
-                self.counts.uploads.inc();
-                self.counts.uploaded_bytes.inc_by(file.bytes.unsigned_abs());
-            }
-            Err(_) => drop(self.counts.failed_uploads.inc()),
-        }
-        stored.map(FileRow::into_info)
+        let file = self.store(user, name, &received, processed).await?;
+        received.count.succeed(received.bytes);
+        Ok(file.into_info())
     }
 
     async fn store(
@@ -137,7 +127,7 @@ impl Files {
         received: &Received,
         processed: ProcessedFile,
     ) -> Result<FileRow, FilesError> {
-        let ProcessedFile { kind, media_type, pages, has_text, image, .. } = processed;
+        let ProcessedFile { kind, media_type, pages, has_text, truncated, image } = processed;
         let kind = match kind {
             FoundKind::Image => FileKind::Image,
             FoundKind::Document => FileKind::Document,
@@ -160,6 +150,7 @@ impl Files {
             size: image.as_ref().map(|image| (number(image.width), number(image.height))),
             pages: i32::try_from(pages.len()).ok().filter(|pages| *pages > 0),
             text_bytes: pages.iter().map(|page| i64::try_from(page.len()).unwrap_or(i64::MAX)).sum(),
+            truncated: truncated && has_text,
             model: model.as_ref().map(|(sha256, image)| (sha256.clone(), number(image.width), number(image.height))),
             thumb_sha256: thumb.as_ref().map(|(sha256, _)| sha256.clone()),
         };
@@ -181,32 +172,29 @@ impl Files {
     async fn create(&self, new: &NewFile, pages: &[String]) -> Result<bool, FilesError> {
         let mut tx = self.db.begin().await?;
         lock_user(&mut tx, new.user).await?;
-        if !self.create_rows(&mut tx, new.user, slice::from_ref(new)).await? {
+        if !self.keep_contents(&mut tx, new.user, slice::from_ref(new)).await? {
             return Ok(false);
         }
-        texts::create(&mut tx, &new.sha256, pages).await?;
+        let stored = texts::create(&mut tx, &new.sha256, pages).await?;
+        let pages = i32::try_from(stored).ok().filter(|pages| *pages > 0);
+        files::create(&mut tx, &[NewFile { pages, ..new.clone() }]).await?;
         tx.commit().await?;
         Ok(true)
     }
 
-    /// Stores the rows of a user's files. Returns `false` if some content was purged meanwhile. The transaction must
-    /// have locked the user.
-    async fn create_rows(&self, tx: &mut Transaction, user: UserId, new: &[NewFile]) -> Result<bool, FilesError> {
+    /// Checks that a user has room for files, and keeps their content from being purged. Returns `false` if some
+    /// content was purged meanwhile. The transaction must have locked the user.
+    async fn keep_contents(&self, tx: &mut Transaction, user: UserId, new: &[NewFile]) -> Result<bool, FilesError> {
         let stored = files::sum_bytes_in(tx, user).await?;
         self.check_quota(stored, new.iter().map(|file| file.bytes.unsigned_abs()).sum())?;
         let hashes: BTreeSet<&str> = new.iter().flat_map(NewFile::hashes).collect();
-        if !blobs::touch_all(tx, &hashes.into_iter().collect::<Vec<_>>()).await? {
-            return Ok(false);
-        }
-        files::create(tx, new).await?;
-        Ok(true)
+        Ok(blobs::touch_all(tx, &hashes.into_iter().collect::<Vec<_>>()).await?)
     }
 
     fn check_quota(&self, stored: i64, more: u64) -> Result<(), FilesError> {
         let max_bytes = self.settings.max_user_bytes;
         let sum = stored.unsigned_abs().saturating_add(more);
         if max_bytes > 0 && sum > max_bytes {
-            self.counts.failed_uploads.inc();
             return Err(FilesError::QuotaReached { max_bytes });
         }
         Ok(())
@@ -292,9 +280,10 @@ impl Files {
         // The text of the pages belongs to the content, so it is stored already.
         let new: Vec<NewFile> = missing.into_values().map(|file| copy_of(file, user)).collect();
         if !new.is_empty() {
-            if !self.create_rows(tx, user, &new).await? {
+            if !self.keep_contents(tx, user, &new).await? {
                 return Err(FilesError::NotFound);
             }
+            files::create(tx, &new).await?;
             let uuids: Vec<Uuid> = new.iter().map(|file| file.uuid).collect();
             own.extend(files::list_in(tx, user, &uuids).await?.into_iter().map(|file| (key(&file), file)));
         }
@@ -302,10 +291,22 @@ impl Files {
         copies.collect::<Option<_>>().ok_or(FilesError::NotFound)
     }
 
+    /// Keeps files of a user from being deleted until the transaction ends. Returns the ID of a file that is deleted
+    /// already, if there is one.
+    pub async fn keep(&self, tx: &mut Transaction, user: UserId, files: &[FileRow]) -> sqlx::Result<Option<Uuid>> {
+        let ids: BTreeSet<files::FileId> = files.iter().map(|file| file.id).collect();
+        if files::touch_all(tx, &ids.into_iter().collect::<Vec<_>>()).await? {
+            return Ok(None);
+        }
+        let uuids: Vec<Uuid> = files.iter().map(|file| file.uuid).collect();
+        let left = files::list_in(tx, user, &uuids).await?;
+        Ok(uuids.into_iter().find(|uuid| !left.iter().any(|file| file.uuid == *uuid)))
+    }
+
     /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.
     pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
         let file = self.row(user, id).await?;
-        if files::hide(&self.db, file.id).await? { Ok(()) } else { Err(FilesError::InUse) }
+        if with_retries(|| files::hide(&self.db, file.id)).await? { Ok(()) } else { Err(FilesError::InUse) }
     }
 
     /// Deletes the row of a file that nothing refers to. Returns `false` if a message or tool call refers to it.
@@ -332,6 +333,7 @@ fn copy_of(file: &FileRow, user: UserId) -> NewFile {
         size: file.width.zip(file.height),
         pages: file.pages,
         text_bytes: file.text_bytes,
+        truncated: file.truncated,
         model: file.model_sha256.clone().zip(size_for_models).map(|(sha256, (width, height))| (sha256, width, height)),
         thumb_sha256: file.thumb_sha256.clone(),
     }

@@ -8,7 +8,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tokio::{io::AsyncWriteExt as _, sync::OwnedSemaphorePermit};
 
-use crate::FilesError;
+use crate::{FilesError, metrics::UploadCount};
 
 /// Maximum number of bytes that are buffered before they are written to the temporary file.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -21,6 +21,7 @@ pub struct Upload {
     bytes: u64,
     max_bytes: u64,
     permit: OwnedSemaphorePermit,
+    count: UploadCount,
 }
 
 /// An upload whose content is complete.
@@ -29,16 +30,21 @@ pub(crate) struct Received {
     /// SHA-256 hash of the content, in hex.
     pub(crate) sha256: String,
     pub(crate) bytes: u64,
+    pub(crate) count: UploadCount,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Upload {
-    pub(crate) async fn begin(max_bytes: u64, permit: OwnedSemaphorePermit) -> Result<Self, FilesError> {
+    pub(crate) async fn begin(
+        max_bytes: u64,
+        permit: OwnedSemaphorePermit,
+        count: UploadCount,
+    ) -> Result<Self, FilesError> {
         let created = tokio::task::spawn_blocking(tempfile::tempfile).await;
         let created = created.map_err(|error| FilesError::Temporary(io::Error::other(error)))?;
         let mut file = tokio::fs::File::from_std(created.map_err(FilesError::Temporary)?);
         file.set_max_buf_size(BUFFER_BYTES);
-        Ok(Self { file, hasher: Sha256::new(), bytes: 0, max_bytes, permit })
+        Ok(Self { file, hasher: Sha256::new(), bytes: 0, max_bytes, permit, count })
     }
 
     /// Adds a part of the content. Fails with `TooLarge` if the file gets larger than the operator allows.
@@ -54,9 +60,9 @@ impl Upload {
     /// Ends the upload.
     pub(crate) async fn end(mut self) -> Result<Received, FilesError> {
         self.file.flush().await.map_err(FilesError::Temporary)?;
-        let Self { file, hasher, bytes, permit, .. } = self;
+        let Self { file, hasher, bytes, permit, count, .. } = self;
         let file = file.into_std().await;
-        Ok(Received { file, sha256: hex::encode(hasher.finalize()), bytes, _permit: permit })
+        Ok(Received { file, sha256: hex::encode(hasher.finalize()), bytes, count, _permit: permit })
     }
 }
 

@@ -21,6 +21,7 @@ texts! {
     keep_paste: "Keep as text", "テキストのまま";
     pasted_file_name: "pasted.txt", "貼り付けたテキスト.txt";
     drop_here: "Drop files to attach them", "ここにドロップして添付";
+    text_is_truncated: "The file is longer: only the beginning of its text was stored.", "ファイルにはまだ続きがあります。保存されたのはテキストの先頭部分だけです。";
     no_text_in_file: "This file has no text that can be read.", "このファイルには読み取れるテキストがありません。";
     original_file: "Original", "元のファイル";
     previous_page: "Previous page", "前のページ";
@@ -84,6 +85,8 @@ impl Language {
             "名前のみ".to_owned()
         } else if let Some(size) = context.strip_prefix("image ") {
             format!("画像 {size}")
+        } else if let Some(of) = context.strip_prefix("part of page 1 of ") {
+            format!("{of}ページ中 1ページ目の一部")
         } else if let Some((pages, of)) = context.strip_prefix("pages ").and_then(|rest| rest.split_once(" of ")) {
             format!("{of}ページ中 {pages}")
         } else {

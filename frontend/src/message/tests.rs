@@ -45,6 +45,7 @@ fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
         model: None,
         mode: AnswerMode::React,
         told: None,
+        files: Vec::new(),
         conversation_deleted: false,
     };
     change(&mut end);
@@ -98,6 +99,7 @@ fn image(number: u128) -> MessageFile {
         width: Some(2400),
         height: Some(1200),
         pages: None,
+        truncated: false,
         context: None,
     }
 }

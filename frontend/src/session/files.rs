@@ -93,6 +93,7 @@ pub(super) fn message_file(file: FileInfo) -> MessageFile {
         width: file.width,
         height: file.height,
         pages: file.pages,
+        truncated: file.truncated,
         context: None,
     }
 }

@@ -252,6 +252,7 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        files: Vec::new(),
         conversation_deleted: false,
     })
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStart, MessageStatus, Reasoning, ReasoningDelta, Snapshot,
-    ToolCallEnd, ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageFile, MessageId, MessageStart, MessageStatus, Reasoning,
+    ReasoningDelta, Snapshot, ToolCallEnd, ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
 use super::{Activity, Entry, Item, ItemKey, Progress, Thought, Transcript, consent, item::StoredItems, plan};
@@ -164,6 +164,18 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.author = end.provider.zip(end.model).or(entry.author.take());
     entry.mode = end.mode;
     entry.told = end.told;
+    if !end.files.is_empty() {
+        set_question_files(transcript, end.assistant_message_id, end.files);
+    }
+}
+
+/// Sets the files of the question above an answer, which now have the parts that the model received.
+fn set_question_files(transcript: &mut Transcript, answer: MessageId, files: Vec<MessageFile>) {
+    let Some(at) = transcript.entries.iter().position(|entry| entry.id == answer) else { return };
+    let question = at.checked_sub(1).map(|at| &mut transcript.entries[at]);
+    if let Some(question) = question.filter(|entry| entry.files != files) {
+        Arc::make_mut(question).files = files;
+    }
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {

@@ -148,6 +148,7 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        files: Vec::new(),
         conversation_deleted: false,
     })
 }

@@ -165,6 +165,7 @@ mod tests {
             provider: None,
             model: None,
             told: None,
+            files: Vec::new(),
             conversation_deleted: false,
         })
     }

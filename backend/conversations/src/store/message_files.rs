@@ -15,7 +15,7 @@ use crate::store::{
 pub(crate) const NAME_ONLY: &str = "name only";
 
 /// Maximum number of documents of a conversation that models can read on in.
-const MAX_DOCUMENTS: u32 = 100;
+const MAX_DOCUMENTS: u32 = 1000;
 
 /// A file of a message.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -77,19 +77,25 @@ pub(crate) async fn list_of(
     list(db, &with_files).await
 }
 
+/// Returns the files of one message, in the order of its parts.
+pub(crate) async fn list_of_message(db: &Database, message: MessageId) -> sqlx::Result<Vec<MessageFileRow>> {
+    Ok(list(db, &[message]).await?.remove(&message).unwrap_or_default())
+}
+
 /// A document in a conversation.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct DocumentRow {
     pub name: String,
     pub sha256: String,
     pub pages: i32,
+    pub truncated: bool,
 }
 
 /// Lists the newest files with text of a conversation, on all branches, newest first.
 pub(crate) async fn list_documents(db: &Database, conversation: ConversationId) -> sqlx::Result<Vec<DocumentRow>> {
     db.reader()
         .query(select!(
-            "SELECT f.name, f.sha256, f.pages FROM messages m JOIN message_files x ON x.message_id = m.id \
+            "SELECT f.name, f.sha256, f.pages, f.truncated FROM messages m JOIN message_files x ON x.message_id = m.id \
              JOIN files f ON f.id = x.file_id WHERE m.conversation_id = ? AND f.pages > 0 \
              ORDER BY m.created_at DESC, m.id DESC, x.position LIMIT ?"
         ))

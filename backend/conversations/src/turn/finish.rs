@@ -9,7 +9,8 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
 use tallybook_database::{Database, broke_before_commit, now, with_retries};
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage, first_bytes,
+    AnswerMode, ChatEvent, MessageEnd, MessageFile, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage,
+    first_bytes,
 };
 
 use crate::{
@@ -21,7 +22,9 @@ use crate::{
     limits::MAX_FALLBACK_END_BYTES,
     models::Model,
     store::{
-        ConversationId, api_clients, conversations, messages, model_calls, plans, reasonings,
+        ConversationId, api_clients, conversations,
+        message_files::{self, MessageFileRow},
+        messages, model_calls, plans, reasonings,
         rows::{MessageRow, ToolCallRow},
         summaries, tool_calls,
         turns::{self, TurnEnd, TurnRows},
@@ -99,6 +102,8 @@ pub(crate) struct EndWriter<'a> {
     pub(crate) mode: AnswerMode,
     /// `true` if an API client supplied the turn's input in place of the stored history.
     pub(crate) has_client_input: bool,
+    /// `false` if the question is known to have no files.
+    pub(crate) may_have_files: bool,
 }
 
 impl EndWriter<'_> {
@@ -266,10 +271,22 @@ impl EndWriter<'_> {
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
             told: summaries::find_truncation(&self.context.db, message_id).await?,
+            files: if self.may_have_files {
+                files_of(&self.context.db, Some(user_message_id)).await?
+            } else {
+                Vec::new()
+            },
             conversation_deleted,
         };
         Ok(terminal_event(end, Some(user_message_id)))
     }
+}
+
+/// Returns the files of a question, each with the part that the model received.
+async fn files_of(db: &Database, question: Option<MessageId>) -> sqlx::Result<Vec<MessageFile>> {
+    let Some(question) = question else { return Ok(Vec::new()) };
+    let rows = message_files::list_of_message(db, question).await?;
+    Ok(rows.into_iter().map(MessageFileRow::into_file).collect())
 }
 
 /// Returns the terminal event of a run: an error if the run failed, and otherwise the whole message.
@@ -297,14 +314,16 @@ pub(crate) fn error_event(
 }
 
 /// Returns the end of a stored answer. `partial` has its text, reasoning and plan.
-pub(crate) fn message_end(
+pub(crate) async fn message_end(
+    db: &Database,
     message: MessageRow,
     partial: PartialAnswer,
     tool_calls: Vec<ToolCall>,
-    usage: Usage,
-) -> MessageEnd {
+) -> sqlx::Result<MessageEnd> {
     let PartialAnswer { content, reasoning, plan } = partial;
-    MessageEnd {
+    let usage = model_calls::find_usage(db, message.id).await?;
+    let files = files_of(db, message.parent_id).await?;
+    Ok(MessageEnd {
         assistant_message_id: message.id,
         mode: message.answer_mode(),
         error: message.error,
@@ -319,8 +338,9 @@ pub(crate) fn message_end(
         provider: message.provider,
         model: message.model,
         told: message.told.into_truncation(),
+        files,
         conversation_deleted: false,
-    }
+    })
 }
 
 /// Returns the log of a finished turn, with its end. If the turn was resumed in the meantime, the log has no events and
@@ -348,8 +368,7 @@ pub(crate) async fn read_end(
         MessageStatus::Failed => (partial.clone(), tool_calls.clone()),
         _ => (PartialAnswer::default(), Vec::new()),
     };
-    let usage = model_calls::find_usage(db, message_id).await?;
     let user_message_id = message.parent_id;
-    let event = terminal_event(message_end(message, partial, tool_calls, usage), user_message_id);
+    let event = terminal_event(message_end(db, message, partial, tool_calls).await?, user_message_id);
     Ok(Arc::new(TurnLog::of_end(id, event, partial_beside, calls_beside)))
 }

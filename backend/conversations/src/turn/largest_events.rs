@@ -8,11 +8,13 @@ use tallybook_agent::{
 };
 use tallybook_llm::{MAX_BLOCKS, ToolCallRequest};
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, ContentDelta, ContextTruncation, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES, MessageEnd,
-    MessageId, MessageStatus, Plan, PlanStep, ReasoningDelta, ToolCallId, ToolCallStatus, Usage, Verdict,
+    AnswerMode, ChatEvent, ContentDelta, ContextTruncation, FileKind, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES,
+    MessageEnd, MessageFile, MessageId, MessageStatus, Plan, PlanStep, ReasoningDelta, ToolCallId, ToolCallStatus,
+    Usage, Verdict,
     sse::{Decoder, write_frame},
 };
 use tallybook_tools::{Risk, ToolSpec};
+use uuid::Uuid;
 
 use crate::journal::{LogEntry, PartialAnswer, TurnLog};
 use crate::{
@@ -129,6 +131,18 @@ async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
     assert_readers_take(snapshot.unwrap());
 
     let (PartialAnswer { content, reasoning, plan }, tool_calls) = log.partial_and_calls();
+    let file = MessageFile {
+        id: Uuid::nil(),
+        name: text(WIDE, 200),
+        kind: FileKind::Document,
+        media_type: text(WIDE, 100),
+        bytes: i64::MAX,
+        width: Some(i32::MAX),
+        height: Some(i32::MAX),
+        pages: Some(i32::MAX),
+        truncated: true,
+        context: Some(text(WIDE, 100)),
+    };
     let end = MessageEnd {
         assistant_message_id: log.message_id(),
         content,
@@ -149,6 +163,7 @@ async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
         provider: Some(text(WIDE, 100)),
         model: Some(text(WIDE, 100)),
         told: Some(ContextTruncation { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
+        files: vec![file; 10],
         conversation_deleted: true,
     };
     assert_readers_take(&ChatEvent::MessageEnd(end));

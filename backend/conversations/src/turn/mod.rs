@@ -15,6 +15,7 @@
 pub(crate) mod api;
 pub(crate) mod approval;
 pub(crate) mod context;
+mod documents;
 mod explain;
 pub(crate) mod finish;
 #[cfg(test)]

@@ -11,10 +11,8 @@ use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::{
     context::Context,
-    store::{
-        ConversationId,
-        message_files::{self, DocumentRow},
-    },
+    store::ConversationId,
+    turn::documents::{Document, TRUNCATED_NOTE, list_named},
 };
 
 /// Maximum number of pages that a search searches.
@@ -32,8 +30,8 @@ const MAX_NAMES: usize = 20;
 /// Reads a page of a document, or searches it.
 struct ReadFile {
     files: Files,
-    /// Newest first.
-    documents: Vec<DocumentRow>,
+    /// Oldest first.
+    documents: Vec<Document>,
 }
 
 /// Arguments of `read_file`.
@@ -59,7 +57,8 @@ impl Tool for ReadFile {
 
     async fn call(&self, args: Args) -> Result<ToolOutput, ToolError> {
         let Some(file) = self.documents.iter().find(|file| file.name == args.file) else {
-            let names: Vec<&str> = self.documents.iter().take(MAX_NAMES).map(|file| file.name.as_str()).collect();
+            let newest = self.documents.iter().rev().take(MAX_NAMES);
+            let names: Vec<&str> = newest.map(|file| file.name.as_str()).collect();
             return Err(ToolError::invalid("file", format!("there is no such file; there are: {}", names.join(", "))));
         };
         match args.search.as_deref().map(str::trim).filter(|search| !search.is_empty()) {
@@ -70,14 +69,19 @@ impl Tool for ReadFile {
 }
 
 impl ReadFile {
-    async fn read(&self, file: &DocumentRow, page: i32) -> Result<ToolOutput, ToolError> {
-        match self.files.page(&file.sha256, page).await.map_err(|error| unreadable(&error))? {
-            Some(text) => Ok(ToolOutput::text(format!("[Page {page} of {}]\n{text}", file.pages))),
-            None => Err(ToolError::invalid("page", format!("the file has the pages 1 to {}", file.pages))),
+    async fn read(&self, Document { row: file, .. }: &Document, page: i32) -> Result<ToolOutput, ToolError> {
+        let found = self.files.page(&file.sha256, page).await.map_err(|error| unreadable(&error))?;
+        let Some(text) = found else {
+            return Err(ToolError::invalid("page", format!("the file has the pages 1 to {}", file.pages)));
+        };
+        let mut output = format!("[Page {page} of {}]\n{text}", file.pages);
+        if file.truncated && page == file.pages {
+            output.extend(["\n", TRUNCATED_NOTE]);
         }
+        Ok(ToolOutput::text(output))
     }
 
-    async fn search(&self, file: &DocumentRow, search: &str) -> Result<ToolOutput, ToolError> {
+    async fn search(&self, Document { row: file, .. }: &Document, search: &str) -> Result<ToolOutput, ToolError> {
         let wanted = search.to_lowercase();
         let (mut found, mut page) = (Vec::new(), 0);
         while page < file.pages.min(MAX_SEARCHED_PAGES) && found.len() < MAX_FOUND {
@@ -97,7 +101,10 @@ impl ReadFile {
         if is_cut {
             found.push("[There are more lines. Search for a longer text, or read the pages.]".to_owned());
         }
-        let text = if found.is_empty() { "Nothing was found.".to_owned() } else { found.join("\n") };
+        let mut text = if found.is_empty() { "Nothing was found.".to_owned() } else { found.join("\n") };
+        if file.truncated {
+            text.extend(["\n", TRUNCATED_NOTE]);
+        }
         Ok(ToolOutput::text(text))
     }
 }
@@ -113,7 +120,7 @@ pub(crate) async fn with_read_file(
     conversation: ConversationId,
     tools: Arc<ToolRegistry>,
 ) -> sqlx::Result<Arc<ToolRegistry>> {
-    let documents = message_files::list_documents(&context.db, conversation).await?;
+    let documents = list_named(&context.db, conversation).await?;
     let tool = ReadFile { files: context.files.clone(), documents };
     Ok((*tools).clone().with(tool).map_or(tools, Arc::new))
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     limits::MAX_FALLBACK_END_BYTES,
     store::{
-        api_clients, messages, model_calls, reasonings, responses,
+        api_clients, messages, reasonings, responses,
         rows::ToolCallRow,
         tool_calls,
         turns::{self, AbandonedTurn, TurnEnd},
@@ -213,12 +213,11 @@ async fn interrupted_event(
     };
     let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
-    let usage = model_calls::find_usage(&context.db, message_id).await?;
     let end = MessageEnd {
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),
-        ..message_end(message, partial.clone(), tool_calls, usage)
+        ..message_end(&context.db, message, partial.clone(), tool_calls).await?
     };
     Ok(Some(terminal_event(end, user_message_id)))
 }

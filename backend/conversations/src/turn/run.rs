@@ -96,6 +96,7 @@ impl Turn {
         let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
         let membership = self.context.text_flusher.join(&writer);
         let (began, question) = (Instant::now(), self.question.take());
+        let may_have_files = question.as_ref().is_none_or(NewQuestion::has_files);
         let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
         let result = tokio::select! {
             result = answer => result.ok(),
@@ -118,6 +119,7 @@ impl Turn {
                 model,
                 mode: self.mode,
                 has_client_input: self.client_input.is_some(),
+                may_have_files,
             };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
@@ -244,7 +246,8 @@ impl Turn {
             // agent steps from `from_step` on are appended.
             current.truncate(1);
             current.extend(steps_from(context, message_id, place.from_step).await?);
-            PromptFiles::of_model(context, &self.model).load_all(self.user, &mut current).await?;
+            let mut files = PromptFiles::of_model(context, &self.model, Some(self.conversation_id));
+            files.load_all(self.user, &mut current).await?;
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await

@@ -148,7 +148,7 @@ pub(crate) struct StartParams<'a> {
     pub(crate) question: Question<'a>,
     /// Parts of the question, whether it is new or stored.
     pub(crate) parts: &'a [MessagePart],
-    /// Files of a new question, in the order of its parts.
+    /// Files of a new question, in the order of its parts. Empty for a stored one.
     pub(crate) files: &'a [FileRow],
     pub(crate) model: &'a Arc<Model>,
     pub(crate) mode: AnswerMode,
@@ -203,7 +203,16 @@ async fn start_in(
 
 /// Starts a turn, and retries if the transaction was rolled back.
 pub(crate) async fn start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
-    with_retries(|| Box::pin(try_start_turn(context, params))).await
+    // The files of a stored question are stored with it.
+    let stored = match params.question {
+        Question::Stored { user_message_id } if params.parts.iter().any(|part| part.file_id().is_some()) => {
+            message_files::list_of_message(&context.db, user_message_id).await?
+        }
+        _ => Vec::new(),
+    };
+    let stored: Vec<FileRow> = stored.into_iter().map(|row| row.file).collect();
+    let files = if stored.is_empty() { params.files } else { &stored };
+    with_retries(|| Box::pin(try_start_turn(context, StartParams { files, ..params }))).await
 }
 
 async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
@@ -229,7 +238,9 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
         Claim::Busy => return Ok(Start::Busy),
     };
-    store_files(&mut tx, rows.user_message_id, files).await?;
+    if matches!(question, Question::New { .. }) {
+        store_files(context, &mut tx, user, rows.user_message_id, files).await?;
+    }
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted =
         quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
@@ -260,8 +271,20 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     Ok(Start::Started(StartedTurn { conversation: uuid, message_id, created_at, events }))
 }
 
-/// Stores the files of a new question. A file that has just been purged no longer exists.
-async fn store_files(tx: &mut Transaction, message: MessageId, files: &[FileRow]) -> Result<(), ServiceError> {
+/// Stores the files of a new question. Fails if a file was deleted or purged since it was found.
+async fn store_files(
+    context: &Context,
+    tx: &mut Transaction,
+    user: UserId,
+    message: MessageId,
+    files: &[FileRow],
+) -> Result<(), ServiceError> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    if let Some(deleted) = context.files.keep(tx, user, files).await? {
+        return Err(ServiceError::NoSuchFile(deleted));
+    }
     message_files::create(tx, message, files).await.map_err(|error| {
         let is_gone = error.as_database_error().is_some_and(DatabaseError::is_foreign_key_violation);
         match files.first() {

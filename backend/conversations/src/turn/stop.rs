@@ -25,7 +25,7 @@ use crate::{
         approvals::{self, NewApproval, NewVerdict},
         conversations,
         decisions::{Decider, decided_event},
-        messages, model_calls, plans, reasonings,
+        messages, plans, reasonings,
         rows::{DENIED_TYPE, MessageRow, ToolCallRow},
         tool_calls, turns, user_settings,
     },
@@ -216,13 +216,12 @@ async fn events(
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
         plan: plans::find_of_turn(&context.db, message.id).await?,
     };
-    let usage = model_calls::find_usage(&context.db, message.id).await?;
     let end = MessageEnd {
         status: MessageStatus::Stopped,
         error: None,
         error_code: None,
         stop_reason: None,
-        ..message_end(message.clone(), partial, tool_calls, usage)
+        ..message_end(&context.db, message.clone(), partial, tool_calls).await?
     };
     events.push(terminal_event(end, message.parent_id));
     Ok(events)

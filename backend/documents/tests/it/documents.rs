@@ -1,8 +1,9 @@
 //! Text of PDF, Office, OpenDocument and HTML files.
 
 use tallybook_documents::FileKind;
+use tallybook_mock_files::{FONT, pdf_page};
 
-use crate::support::{JAPANESE, pdf_page, process, process_fixture};
+use crate::support::{JAPANESE, process, process_fixture};
 
 #[tokio::test]
 async fn a_pdf_has_its_words_lines_and_columns() {
@@ -30,10 +31,9 @@ async fn vertical_japanese_is_read_column_by_column() {
 
 #[tokio::test]
 async fn marked_glyphs_of_a_pdf_are_read_as_the_text_for_which_they_stand() {
-    let font = "/Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>";
     let content = b"BT /F 12 Tf 10 700 Td (An o) Tj /Span<</ActualText(ffi)>>BDC (xyz) Tj EMC (ce of ) Tj \
                     /Span<</ActualText<feff732b>>>BDC (q) Tj EMC /P BMC (s) Tj EMC ET";
-    assert_eq!(process(&pdf_page(content, font, &[]), "x").await.unwrap().pages, ["An office of 猫s"]);
+    assert_eq!(process(&pdf_page(content, FONT, &[]), "x").await.unwrap().pages, ["An office of 猫s"]);
 }
 
 #[tokio::test]

@@ -2,18 +2,13 @@
 
 use std::time::Duration;
 
-use image::{
-    Delay, Frame, RgbaImage,
-    codecs::gif::{GifEncoder, Repeat},
-};
 use tallybook_documents::FileKind;
-
-use crate::support::{
-    deflated, docx, fixture, pdf, pdf_page, pdf_stream, png, process, process_with, processor, unreadable, unsupported,
-    zip,
+use tallybook_mock_files::{
+    FONT, deflated, docx, gif_with_frames, huge_png, inflating_pdf, inflating_xlsx, jpeg_with_html, pdf, pdf_page,
+    pdf_stream, pdf_with_pages, png, xlsx, zip,
 };
 
-const FONT: &str = "/Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>";
+use crate::support::{fixture, process, process_with, processor, unreadable, unsupported};
 
 #[tokio::test]
 async fn a_png_that_says_it_is_a_pdf_is_an_image() {
@@ -23,7 +18,7 @@ async fn a_png_that_says_it_is_a_pdf_is_an_image() {
 
 #[tokio::test]
 async fn a_png_of_30_000_times_30_000_pixels_in_one_megabyte_is_refused_by_its_header() {
-    let bomb = png(30_000, 30_000, 8, 0, &deflated(0, 859));
+    let bomb = huge_png();
     assert!(bomb.len() < 1024 * 1024, "{} bytes", bomb.len());
     let reason = unreadable(process(&bomb, "bomb.png").await);
     assert_eq!(reason, "the image has too many pixels: 30000 × 30000; at most 50 million can be read");
@@ -39,9 +34,7 @@ async fn an_image_with_sixteen_bits_per_channel_that_would_not_fit_is_refused() 
 async fn a_polyglot_of_jpeg_and_html_is_an_image_without_the_html() {
     let script = b"<html><script>alert(1)</script></html>";
     let photo = fixture("picture.jpg");
-    let length = u16::try_from(script.len() + 2).unwrap().to_be_bytes();
-    let polyglot = [&photo[..2], &[0xff, 0xfe], &length, script, &photo[2..], script].concat();
-    let file = process(&polyglot, "page.html").await.unwrap();
+    let file = process(&jpeg_with_html(&photo, script), "page.html").await.unwrap();
     assert_eq!((file.kind, file.media_type.as_str()), (FileKind::Image, "image/jpeg"));
     let image = file.image.unwrap();
     for encoded in [image.model, image.thumb] {
@@ -121,18 +114,6 @@ async fn a_pdf_with_no_pages_is_unreadable() {
     assert!(unreadable(process(&empty, "x").await).contains("no pages"));
 }
 
-fn pdf_with_pages(count: usize) -> Vec<u8> {
-    let kids: String = (0..count).fold(String::new(), |kids, page| kids + &format!("{} 0 R ", page + 4));
-    let mut objects = vec![
-        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
-        format!("<</Type/Pages/Kids[{kids}]/Count {count}>>").into_bytes(),
-        pdf_stream("", b"BT /F 12 Tf 10 700 Td (page) Tj ET"),
-    ];
-    let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 3 0 R/Resources<<{FONT}>>>>");
-    objects.extend(std::iter::repeat_n(page.into_bytes(), count));
-    pdf(&objects)
-}
-
 #[tokio::test]
 async fn a_pdf_with_10_000_pages_is_read_and_one_with_more_is_cut() {
     let file = process(&pdf_with_pages(10_000), "x").await.unwrap();
@@ -144,15 +125,7 @@ async fn a_pdf_with_10_000_pages_is_read_and_one_with_more_is_cut() {
 
 #[tokio::test]
 async fn a_pdf_stream_that_inflates_to_a_gibibyte_runs_out_of_memory() {
-    let bomb = deflated(b' ', 1024);
-    let page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R>>";
-    let file = pdf(&[
-        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
-        page.as_bytes().to_vec(),
-        pdf_stream("/Filter/FlateDecode", &bomb),
-    ]);
-    let reason = unreadable(process(&file, "x").await);
+    let reason = unreadable(process(&inflating_pdf(1024), "x").await);
     assert_eq!(reason, "the file is too complex: reading it takes more than 512 MiB of memory");
 }
 
@@ -205,23 +178,6 @@ async fn a_docx_with_entities_that_expand_is_read_without_them() {
     assert_eq!(process(&file, "x").await.unwrap().pages, ["xyz&あ"]);
 }
 
-fn xlsx(sheet: &str) -> Vec<u8> {
-    let workbook = "<workbook xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"><sheets>\
-                    <sheet name=\"Sheet1\" sheetId=\"1\" r:id=\"rId1\"/></sheets></workbook>";
-    let relations = "<Relationships><Relationship Id=\"rId1\" \
-                     Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet\" \
-                     Target=\"worksheets/sheet1.xml\"/></Relationships>";
-    let root = "<Relationships><Relationship Id=\"rId1\" Target=\"xl/workbook.xml\" \
-                Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument\"/>\
-                </Relationships>";
-    zip(&[
-        ("_rels/.rels", root.as_bytes()),
-        ("xl/workbook.xml", workbook.as_bytes()),
-        ("xl/_rels/workbook.xml.rels", relations.as_bytes()),
-        ("xl/worksheets/sheet1.xml", format!("<worksheet><sheetData>{sheet}</sheetData></worksheet>").as_bytes()),
-    ])
-}
-
 #[tokio::test]
 async fn an_xlsx_with_a_formula_and_a_million_empty_rows_has_the_stored_value() {
     let rows: String = (2..1_000_000).fold(String::new(), |rows, row| rows + &format!("<row r=\"{row}\"/>"));
@@ -234,10 +190,27 @@ async fn an_xlsx_with_a_formula_and_a_million_empty_rows_has_the_stored_value() 
 }
 
 #[tokio::test]
+async fn a_zip_bomb_in_an_xlsx_is_refused() {
+    let reason = unreadable(process(&inflating_xlsx(1024), "x").await);
+    assert_eq!(reason, "the file is too complex: reading it takes more than 512 MiB of memory");
+}
+
+#[tokio::test]
+async fn a_long_sheet_has_several_pages_that_end_between_rows() {
+    let rows: Vec<String> =
+        (1..=5000).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>{row}</v></c></row>")).collect();
+    let pages = process(&xlsx(&rows.concat()), "x").await.unwrap().pages;
+    assert!(pages.len() > 1 && pages.iter().all(|page| page.len() <= 16_000), "{}", pages.len());
+    let numbers: Vec<String> = (1..=5000).map(|row| format!("\n{row}")).collect();
+    assert_eq!(pages.concat(), format!("# Sheet1\n{}", numbers.concat()));
+    assert!(pages[..pages.len() - 1].iter().all(|page| page.ends_with('\n')));
+}
+
+#[tokio::test]
 async fn an_xlsx_with_cells_in_the_farthest_corner_takes_no_memory() {
     let sheet = "<row r=\"1\"><c r=\"A1\"><v>1</v></c></row><row r=\"1048576\"><c r=\"XFD1048576\"><v>2</v></c></row>";
-    let pages = process(&xlsx(sheet), "x").await.unwrap().pages;
-    assert_eq!(pages[0].trim_start_matches("# Sheet1\n\n1\n\n").trim_start_matches('\t'), "2");
+    let text = process(&xlsx(sheet), "x").await.unwrap().pages.concat();
+    assert_eq!(text.trim_start_matches("# Sheet1\n\n1\n\n").trim_start_matches('\t'), "2");
 }
 
 #[tokio::test]
@@ -295,16 +268,7 @@ async fn damaged_files_of_each_kind_end_in_a_result() {
 
 #[tokio::test]
 async fn a_gif_with_1_000_frames_is_its_first_frame() {
-    let mut file = Vec::new();
-    let mut encoder = GifEncoder::new_with_speed(&mut file, 30);
-    encoder.set_repeat(Repeat::Infinite).unwrap();
-    for frame in 0..1000_u32 {
-        let shade = if frame == 0 { 255 } else { 0 };
-        let image = RgbaImage::from_pixel(64, 64, image::Rgba([shade, 0, 0, 255]));
-        encoder.encode_frame(Frame::from_parts(image, 0, 0, Delay::from_numer_denom_ms(20, 1))).unwrap();
-    }
-    drop(encoder);
-    let image = process(&file, "x").await.unwrap().image.unwrap();
+    let image = process(&gif_with_frames(1000), "x").await.unwrap().image.unwrap();
     assert_eq!((image.width, image.height), (64, 64));
     let model = image::load_from_memory(&image.model.bytes).unwrap().into_rgba8();
     assert_eq!(model.get_pixel(32, 32).0, [255, 0, 0, 255]);

@@ -4,8 +4,9 @@ use std::io::Cursor;
 
 use image::{DynamicImage, ImageFormat, RgbImage, RgbaImage};
 use tallybook_documents::{EncodedImage, FileKind, ProcessedImage};
+use tallybook_mock_files::{deflated, png};
 
-use crate::support::{deflated, fixture, png, process, process_fixture};
+use crate::support::{fixture, process, process_fixture};
 
 fn encode(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());

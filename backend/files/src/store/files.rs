@@ -40,6 +40,8 @@ pub struct FileRow {
     pub pages: Option<i32>,
     /// Size of the text of all pages, in bytes.
     pub text_bytes: i64,
+    /// `true` if the file has more text than its pages.
+    pub truncated: bool,
     /// Hash of the image as models receive it.
     pub model_sha256: Option<String>,
     /// Width of the image as models receive it, in pixels.
@@ -68,6 +70,7 @@ impl FileRow {
             width: self.width,
             height: self.height,
             pages: self.pages,
+            truncated: self.truncated,
             status: self.status,
             error: self.error,
         }
@@ -84,6 +87,7 @@ impl FileRow {
             width: self.width,
             height: self.height,
             pages: self.pages,
+            truncated: self.truncated,
             context,
         }
     }
@@ -103,6 +107,7 @@ pub(crate) struct NewFile {
     pub(crate) size: Option<(i32, i32)>,
     pub(crate) pages: Option<i32>,
     pub(crate) text_bytes: i64,
+    pub(crate) truncated: bool,
     /// Hash, width and height of the image as models receive it.
     pub(crate) model: Option<(String, i32, i32)>,
     pub(crate) thumb_sha256: Option<String>,
@@ -121,7 +126,7 @@ impl NewFile {
 macro_rules! file_columns {
     () => {
         "f.id, f.uuid, f.sha256, f.name, f.kind, f.media_type, f.bytes, f.width, f.height, f.pages, f.text_bytes, \
-         f.model_sha256, f.model_width, f.model_height, f.thumb_sha256, f.status, f.error"
+         f.truncated, f.model_sha256, f.model_width, f.model_height, f.thumb_sha256, f.status, f.error"
     };
 }
 
@@ -130,7 +135,7 @@ pub(crate) async fn create(tx: &mut Transaction, new: &[NewFile]) -> sqlx::Resul
     let now = now();
     tx.insert_rows(
         "INSERT INTO files (uuid, user_id, sha256, name, kind, media_type, bytes, width, height, pages, text_bytes, \
-         model_sha256, model_width, model_height, thumb_sha256, status, created_at) VALUES ",
+         truncated, model_sha256, model_width, model_height, thumb_sha256, status, created_at) VALUES ",
         new,
         |new| new.name.len(),
         |row, new| {
@@ -138,7 +143,8 @@ pub(crate) async fn create(tx: &mut Transaction, new: &[NewFile]) -> sqlx::Resul
             row.push(new.uuid.to_string()).push(new.user).push(new.sha256.as_str()).push(new.name.as_str());
             row.push(new.kind.as_str()).push(new.media_type.as_str()).push(new.bytes);
             row.push(new.size.map(|(width, _)| width)).push(new.size.map(|(_, height)| height));
-            row.push(new.pages).push(new.text_bytes).push(model.map(|(sha256, ..)| sha256.as_str()));
+            row.push(new.pages).push(new.text_bytes).push(new.truncated);
+            row.push(model.map(|(sha256, ..)| sha256.as_str()));
             row.push(model.map(|(_, width, _)| *width)).push(model.map(|(_, _, height)| *height));
             row.push(new.thumb_sha256.as_deref()).push("ready").push(now);
         },

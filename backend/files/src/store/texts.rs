@@ -4,11 +4,12 @@ use tallybook_database::{Database, Transaction, select};
 
 use crate::limits::PAGES_PER_READ;
 
-/// Stores the text of all pages, unless it is stored already.
-pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String]) -> sqlx::Result<()> {
+/// Stores the text of all pages, unless it is stored already. Returns the number of stored pages, which differs from
+/// that of `pages` if another version of the program split the same text.
+pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String]) -> sqlx::Result<i64> {
     let stored: i64 = tx.query("SELECT COUNT(*) FROM file_texts WHERE sha256 = ?").bind(sha256).fetch_value().await?;
     if stored > 0 {
-        return Ok(());
+        return Ok(stored);
     }
     let pages: Vec<(i32, &String)> = (1..).zip(pages).collect();
     tx.insert_rows(
@@ -19,7 +20,8 @@ pub(crate) async fn create(tx: &mut Transaction, sha256: &str, pages: &[String])
             row.push(sha256).push(*page).push(text.as_str());
         },
     )
-    .await
+    .await?;
+    Ok(i64::try_from(pages.len()).unwrap_or(i64::MAX))
 }
 
 /// Returns the text of at most [`PAGES_PER_READ`] pages, beginning with this one.

@@ -11,7 +11,7 @@ use tallybook_mock_mcp::{Fault, MockMcp};
 use tallybook_protocol::{ChatEvent, MessageFile};
 
 use crate::{
-    files::{PNG, images_in},
+    files::{PNG, base64_in, images_in},
     support::{Engine, Provider, TestApp, eventually, execute, on_every_engine, rows},
 };
 
@@ -79,9 +79,16 @@ on_every_engine! {
             let requests = model.requests();
             let (seen, again) = (&requests[1].body, &requests[2].body);
             assert_eq!(images_in(seen).len(), 2, "{seen}");
-            assert_eq!(images_in(seen).len(), images_in(again).len(), "{again}");
-            let sent = seen["messages"].to_string();
-            assert!(sent.find("Two pictures:").unwrap() < sent.find("The images that the tools returned").unwrap());
+            assert_eq!(images_in(seen), images_in(again), "the same bytes");
+            let variant = app.get(&format!("/api/files/{}/content?variant=model", files[0].id)).await;
+            assert_eq!(BASE64_STANDARD.decode(base64_in(&images_in(seen))).unwrap(), variant.bytes().await.unwrap());
+            // In both requests the images follow the result, and in the second one the next question follows them.
+            for request in [seen, again] {
+                let sent = request["messages"].to_string();
+                let images = sent.find("The images that the tools returned").unwrap();
+                assert!(sent.find("Two pictures:").unwrap() < images, "{sent}");
+                assert!(sent.find("And now?").is_none_or(|question| sent.rfind("base64").unwrap() < question), "{sent}");
+            }
             model.assert_calls_paired();
         }
     }

@@ -1,16 +1,19 @@
 //! Faults around files: hostile content, a full disk, a crash in the middle of an upload, content that disappears, and
 //! a store that cannot be reached.
 
-use std::{
-    io::{Cursor, Write as _},
-    path::Path,
-};
+use std::{path::Path, process::Command};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
 use futures_util::future::join_all;
-use reqwest::Body;
+use reqwest::{Body, Response};
 use serde_json::{Value, json};
+use tallybook_documents::READABLE_FORMATS;
+use tallybook_mock_files::{
+    FONT, gif_with_frames, huge_png, inflating_docx, inflating_pdf, inflating_xlsx, jpeg_with_html, nested_pdf, pdf,
+    pdf_page, pdf_stream, pdf_with_pages, zip,
+};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
     files::{PNG, ask, assert_problem, images_in, upload, uploaded},
@@ -18,44 +21,13 @@ use crate::{
 };
 
 const ENCRYPTED_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/password.pdf");
+const JAPANESE_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/unijis-ucs2-h.pdf");
+const PHOTO: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.jpg");
+const SIDEWAYS_PHOTO: &[u8] = include_bytes!("../../../documents/tests/fixtures/rotated.jpg");
 const MEBIBYTE: usize = 1024 * 1024;
-
-/// CRC-32 of the header of a PNG with 30,000 × 30,000 gray pixels.
-const HUGE_PICTURE_CRC: u32 = 0x434c_a766;
 
 /// Maximum memory that ten uploads of 20 MiB at once may take beside what the server uses at rest, in KiB.
 const UPLOADS_KIB: u64 = 64 * 1024;
-
-/// Returns a ZIP archive with one file.
-fn archive_of(name: &str) -> Vec<u8> {
-    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file(name, SimpleFileOptions::default()).unwrap();
-    writer.write_all(b"Text.").unwrap();
-    writer.finish().unwrap().into_inner()
-}
-
-/// Returns a Word file whose text inflates to a gibibyte.
-fn word_bomb() -> Vec<u8> {
-    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file("[Content_Types].xml", SimpleFileOptions::default()).unwrap();
-    writer.write_all(b"<Types/>").unwrap();
-    writer.start_file("word/document.xml", SimpleFileOptions::default().large_file(true)).unwrap();
-    let zeros = vec![b'0'; MEBIBYTE];
-    for _ in 0..1024 {
-        writer.write_all(&zeros).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
-}
-
-/// Returns a PNG of 30,000 × 30,000 pixels that ends after its header.
-fn huge_picture() -> Vec<u8> {
-    let mut picture = PNG[..16].to_vec();
-    picture.extend(30_000_u32.to_be_bytes());
-    picture.extend(30_000_u32.to_be_bytes());
-    picture.extend([8, 0, 0, 0, 0]);
-    picture.extend(HUGE_PICTURE_CRC.to_be_bytes());
-    picture
-}
 
 fn part_of(kind: &str, file: &Value) -> Value {
     json!({"type": kind, "file_id": file["id"]})
@@ -63,6 +35,22 @@ fn part_of(kind: &str, file: &Value) -> Value {
 
 fn words(content: &str) -> Value {
     json!({"type": "text", "text": content})
+}
+
+async fn content_of(app: &TestApp, file: &Value, variant: &str) -> Response {
+    let path = format!("/api/files/{}/content?variant={variant}", file["id"].as_str().unwrap());
+    let response = app.get(&path).await;
+    assert_eq!(response.status(), 200, "{path}");
+    response
+}
+
+async fn decoded(app: &TestApp, file: &Value, variant: &str) -> image::RgbaImage {
+    let bytes = content_of(app, file, variant).await.bytes().await.unwrap();
+    image::load_from_memory(&bytes).unwrap().into_rgba8()
+}
+
+async fn page_of(app: &TestApp, file: &Value, page: i32) -> Value {
+    app.get_json(&format!("/api/files/{}/text?page={page}", file["id"].as_str().unwrap())).await
 }
 
 /// Counts the files in a folder.
@@ -74,27 +62,29 @@ on_every_engine! {
     async fn hostile_files_are_refused_and_leave_the_server_untouched(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
-        let nested = format!("%PDF-1.7\n1 0 obj\n{}", "[".repeat(50_000));
-        let half = PNG[..PNG.len() / 2].to_vec();
+        let empty = pdf(&[b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), b"<</Type/Pages/Kids[]/Count 0>>".to_vec()]);
         let refused = [
-            ("bomb.docx", word_bomb()),
-            ("huge.png", huge_picture()),
-            ("nested.pdf", nested.into_bytes()),
-            ("secret.pdf", ENCRYPTED_PDF.to_vec()),
-            ("half.png", half),
+            ("bomb.docx", inflating_docx(200), "the file is too large: unpacked, its text takes more than 128 MiB"),
+            ("bomb.xlsx", inflating_xlsx(600), "the file is too complex: reading it takes more than 512 MiB of memory"),
+            ("bomb.pdf", inflating_pdf(1024), "the file is too complex: reading it takes more than 512 MiB of memory"),
+            ("huge.png", huge_png(), "the image has too many pixels: 30000 × 30000; at most 50 million can be read"),
+            ("nested.pdf", nested_pdf(), "the PDF has no pages"),
+            ("empty.pdf", empty, "the PDF has no pages"),
+            ("secret.pdf", ENCRYPTED_PDF.to_vec(), "the PDF is protected by a password"),
+            ("half.png", PNG[..PNG.len() / 2].to_vec(), "the image is cut off: its end is missing"),
         ];
-        for (name, content) in refused {
+        for (name, content, reason) in refused {
             let detail = assert_problem(upload(&app, name, content).await, 422, "file-unreadable").await;
-            assert!(detail.starts_with("The file cannot be read: "), "{name}: {detail}");
+            assert_eq!(detail, format!("The file cannot be read: {reason}."), "{name}");
         }
-        let archive = assert_problem(upload(&app, "a.zip", archive_of("a.txt")).await, 415, "file-type").await;
-        assert!(archive.contains("not accepted"), "{archive}");
+        let archive = assert_problem(upload(&app, "a.zip", zip(&[("a.txt", b"Text.")])).await, 415, "file-type").await;
+        assert!(archive.contains("a ZIP archive") && archive.contains(READABLE_FORMATS), "{archive}");
         assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs)"), [(0, 0)]);
 
         let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
         let file = uploaded(&app, "../../a\n\u{202e}gnp.svg", svg).await;
         assert_eq!(file["kind"], "text");
-        let shown = app.get(&format!("/api/files/{}/content", file["id"].as_str().unwrap())).await;
+        let shown = content_of(&app, &file, "original").await;
         assert_eq!(shown.headers()["content-type"], "application/octet-stream");
         let name = file["name"].as_str().unwrap();
         assert!(!name.contains(['/', '\n', '\u{202e}']), "{name}");
@@ -102,6 +92,82 @@ on_every_engine! {
         model.reply([text("Still here.")]);
         ask(&app, &conversation, json!([words("Are you there?"), part_of("file", &file)])).await;
         assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], "Still here.");
+    }
+
+    async fn unusual_files_are_read_without_what_could_do_harm(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let polyglot = jpeg_with_html(PHOTO, b"<html><script>alert(1)</script></html>");
+        let image = uploaded(&app, "page.html", polyglot).await;
+        assert_eq!((&image["kind"], &image["media_type"]), (&json!("image"), &json!("image/jpeg")));
+        for variant in ["model", "thumb"] {
+            let bytes = content_of(&app, &image, variant).await.bytes().await.unwrap();
+            assert!(!bytes.windows(8).any(|window| window == b"<script>"), "{variant}");
+        }
+        assert_eq!(content_of(&app, &image, "original").await.headers()["content-type"], "image/jpeg");
+
+        let animation = uploaded(&app, "animation.gif", gif_with_frames(1000)).await;
+        assert_eq!((&animation["width"], &animation["height"]), (&json!(64), &json!(64)), "{animation}");
+        let first = decoded(&app, &animation, "model").await;
+        assert_eq!((first.dimensions(), first.get_pixel(32, 32).0), ((64, 64), [255, 0, 0, 255]));
+
+        let japanese = uploaded(&app, "日本語.pdf", JAPANESE_PDF).await;
+        let page = page_of(&app, &japanese, 1).await;
+        let expected = "before\n\n吾輩は猫である。名前はまだ無い。\n日本語とEnglish wordsの混在\n東京都 2026年";
+        assert_eq!(page, json!({"pages": 1, "page": 1, "text": expected}));
+
+        let long = uploaded(&app, "long.pdf", pdf_with_pages(10_001)).await;
+        assert_eq!((&long["pages"], &long["truncated"]), (&json!(10_000), &json!(true)), "{long}");
+        assert_eq!(page_of(&app, &long, 10_000).await, json!({"pages": 10_000, "page": 10_000, "text": "page"}));
+    }
+
+    /// A camera stores a photo sideways, with an orientation.
+    async fn models_receive_photos_upright(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let photo = uploaded(&app, "photo.jpg", SIDEWAYS_PHOTO).await;
+        assert_eq!((&photo["width"], &photo["height"]), (&json!(20), &json!(40)));
+        for variant in ["model", "thumb"] {
+            let upright = decoded(&app, &photo, variant).await;
+            let is_red = |x, y| {
+                let [red, green, ..] = upright.get_pixel(x, y).0;
+                red > 200 && green < 80
+            };
+            assert_eq!(upright.dimensions(), (20, 40), "{variant}");
+            assert!(is_red(15, 5) && !is_red(5, 5) && !is_red(15, 30), "{variant}");
+        }
+        let conversation = app.create_conversation().await;
+        model.reply([text("A photo.")]);
+        ask(&app, &conversation, json!([part_of("image", &photo)])).await;
+        let sent = images_in(&model.requests()[0].body)[0]["source"]["data"].as_str().unwrap().to_owned();
+        let variant = content_of(&app, &photo, "model").await.bytes().await.unwrap();
+        assert_eq!(BASE64_STANDARD.decode(sent).unwrap(), variant);
+    }
+
+    /// The process that reads files is killed by something else, such as the system that runs out of memory.
+    async fn a_killed_child_refuses_its_file_and_the_server_continues(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("kill"), "").unwrap();
+        let script = format!(
+            "#!/bin/sh\nif [ -e '{}' ]; then kill -9 $$; fi\nexec '{}' \"$@\"\n",
+            path("kill").display(),
+            env!("CARGO_BIN_EXE_tallybook")
+        );
+        std::fs::write(path("script"), script).unwrap();
+        // Copied by another process: a program that is open for writing, also in a child of this one, cannot be started.
+        let copied = Command::new("install").arg(path("script")).arg(path("program")).status().unwrap();
+        assert!(copied.success());
+        let program = path("program");
+        let set = |settings: &mut tallybook::config::Settings| settings.files.program = program;
+        let app = TestApp::builder(&engine).with_mock(&model).with_settings(set).spawn().await;
+        let detail = assert_problem(upload(&app, "a.txt", "Text.").await, 422, "file-unreadable").await;
+        let reason = "The file cannot be read: the file could not be read: the process that read it was killed.";
+        assert_eq!(detail, reason);
+        assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs)"), [(0, 0)]);
+        std::fs::remove_file(path("kill")).unwrap();
+        uploaded(&app, "a.txt", "Text.").await;
     }
 
     async fn a_server_killed_in_mid_upload_leaves_nothing(engine: Engine) {
@@ -208,21 +274,85 @@ async fn an_upload_to_a_full_disk_is_refused_and_leaves_nothing() {
     uploaded(&app, "a.txt", "a".repeat(1_000_000)).await;
 }
 
+/// The disk is full when the content is stored, after the temporary file was written.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_does_not_fit_into_the_database_is_refused_and_leaves_nothing() {
+    let model = MockLlm::start().await.unwrap();
+    let engine = Engine::sqlite();
+    let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' XFSZ", &engine, &model));
+    // The database's journal is larger than the limit from here on, so every write to the database fails.
+    uploaded(&app, "first.txt", "a".repeat(3_000_000)).await;
+    app.process().limit_files("2000000");
+    assert_problem(upload(&app, "b.txt", "b".repeat(1_000_000)).await, 507, "storage-full").await;
+    app.process().limit_files("unlimited");
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM files"), [(1,)]);
+    uploaded(&app, "b.txt", "b".repeat(1_000_000)).await;
+
+    // A trigger fails as a full table does, because a test cannot fill the disk of the database server.
+    for engine in Engine::every_mysql_with_tables().await {
+        let app = TestApp::spawn(&engine, &model).await;
+        let fail = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
+        for (table, condition) in [("blob_chunks", "NEW.position > 0"), ("files", "TRUE")] {
+            engine
+                .run(format!(
+                    "CREATE TRIGGER full_table BEFORE INSERT ON {table} FOR EACH ROW IF {condition} THEN {fail}; END IF"
+                ))
+                .await;
+            assert_problem(upload(&app, "b.txt", "b".repeat(1_000_000)).await, 507, "storage-full").await;
+            assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM files"), [(0,)]);
+            engine.run("DROP TRIGGER full_table".to_owned()).await;
+        }
+        let file = uploaded(&app, "b.txt", "b".repeat(1_000_000)).await;
+        let content = content_of(&app, &file, "original").await.text().await.unwrap();
+        assert!(content == "b".repeat(1_000_000), "the content is whole");
+    }
+}
+
+/// Uploads ten files at once, each in parts of a mebibyte, and returns them with the additional memory that the server
+/// took, in KiB.
+#[cfg(target_os = "linux")]
+async fn upload_ten(app: &TestApp, parts_of: impl Fn(u8) -> Vec<Bytes>) -> (Vec<Value>, u64) {
+    uploaded(app, "first.txt", "The first file.").await;
+    let before = app.process().memory_kib("VmRSS");
+    let upload_one = async |number: u8| {
+        // Streamed, so that this process does not copy all files either.
+        let parts = parts_of(number).into_iter().map(Ok::<_, std::io::Error>);
+        uploaded(app, &format!("file {number}"), Body::wrap_stream(futures_util::stream::iter(parts))).await
+    };
+    let files = join_all((0..10).map(upload_one)).await;
+    (files, app.process().memory_kib("VmHWM") - before)
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::launch(&engine, &model);
-    uploaded(&app, "first.txt", "The first file.").await;
-    let before = app.process().memory_kib("VmRSS");
-    let upload_one = async |number: u8| {
-        // Streamed, so that this process does not hold all files either.
-        let parts = (0..20).map(move |_| Ok::<_, std::io::Error>(vec![b'a' + number; MEBIBYTE]));
-        let body = Body::wrap_stream(futures_util::stream::iter(parts));
-        uploaded(&app, &format!("{number}.txt"), body).await
-    };
-    let files = join_all((0..10).map(upload_one)).await;
+    let (files, taken) = upload_ten(&app, |number| {
+        let part = Bytes::from(vec![b'a' + number; MEBIBYTE]);
+        (0..20).map(|_| part.clone()).collect()
+    })
+    .await;
     assert!(files.iter().all(|file| file["bytes"] == 20 * MEBIBYTE), "{files:?}");
-    let most = app.process().memory_kib("VmHWM");
-    assert!(most < before + UPLOADS_KIB, "{before} KiB at rest, {most} KiB at most");
+    assert!(taken < UPLOADS_KIB, "{taken} KiB");
+}
+
+/// Each document has an attachment that takes most of its size, and a page of text.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_uploads_of_large_documents_at_once_take_bounded_memory() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch(&engine, &model);
+    let (files, taken) = upload_ten(&app, |number| {
+        let content = format!("BT /F 12 Tf 10 700 Td (Document {number}) Tj ET");
+        let attachment = pdf_stream("", &vec![number; 19 * MEBIBYTE]);
+        let document = Bytes::from(pdf_page(content.as_bytes(), FONT, &[attachment]));
+        (0..document.len()).step_by(MEBIBYTE).map(|at| document.slice(at..document.len().min(at + MEBIBYTE))).collect()
+    })
+    .await;
+    for (number, file) in files.iter().enumerate() {
+        assert_eq!(page_of(&app, file, 1).await["text"], format!("Document {number}"));
+    }
+    assert!(taken < UPLOADS_KIB, "{taken} KiB");
 }

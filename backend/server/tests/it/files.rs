@@ -1,10 +1,13 @@
 //! Files: upload, storage, download, and what models receive of them.
 
-use std::io::{Cursor, Read as _};
+use std::{
+    io::{Cursor, Read as _},
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::{Response, StatusCode, header};
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_files::{Files, FilesSettings, StorageUrl};
 use tallybook_llm::{ModelSettings, Quirk};
@@ -14,7 +17,9 @@ use zip::ZipArchive;
 
 use crate::{
     operator_commands::{admin, said},
-    support::{Engine, EventReader, Provider, TestApp, eventually, execute, on_every_engine, rows},
+    support::{
+        Engine, EventReader, Program, Provider, RawConnection, TestApp, eventually, execute, on_every_engine, rows,
+    },
 };
 
 pub(crate) const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
@@ -54,6 +59,12 @@ pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) 
     let problem: Value = response.json().await.unwrap();
     assert_eq!((found, &problem["type"]), (status, &json!(format!("/problems/{kind}"))), "{problem}");
     problem["detail"].as_str().unwrap().to_owned()
+}
+
+/// Returns the data of the first of these images, in either wire format.
+pub(crate) fn base64_in(images: &[Value]) -> String {
+    let url = |image: &Value| Some(image["image_url"]["url"].as_str()?.split_once("base64,")?.1.to_owned());
+    images.first().and_then(|image| image["source"]["data"].as_str().map(str::to_owned).or_else(|| url(image))).unwrap()
 }
 
 pub(crate) fn entry(name: &str, settings: ModelSettings, vision: bool) -> ModelEntry {
@@ -97,27 +108,136 @@ on_every_engine! {
         assert!(caching.contains("private") && caching.contains("immutable"), "{caching}");
         let disposition = headers[header::CONTENT_DISPOSITION].to_str().unwrap();
         assert!(disposition.starts_with("attachment; filename=\"one.txt\""), "{disposition}");
-        let text = app.get_json(&format!("{path}/text?page=1")).await;
-        assert_eq!(text["page"], 1);
+        let page = |number: usize| json!({"pages": 300, "page": number, "text": String::from_utf8_lossy(&content[(number - 1) * 4000..number * 4000])});
+        for number in [1, 300] {
+            assert_eq!(app.get_json(&format!("{path}/text?page={number}")).await, page(number));
+        }
         assert_problem(app.get(&format!("{path}/text?page=9999")).await, 404, "no-such-page").await;
     }
 
     async fn a_range_of_the_content_can_be_downloaded(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
         let content: Vec<u8> = (0..1_200_000_u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
-        let file = uploaded(&app, "one.txt", content.clone()).await;
-        let url = app.url(&format!("/api/files/{}/content", file["id"].as_str().unwrap()));
-        let part = app.client.get(&url).header(header::RANGE, "bytes=524280-1048600").send().await.unwrap();
-        assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
-        assert_eq!(part.headers()[header::CONTENT_RANGE], "bytes 524280-1048600/1200000");
-        assert_eq!(part.bytes().await.unwrap(), content[524_280..=1_048_600]);
-        let beyond = app.client.get(&url).header(header::RANGE, "bytes=1200000-").send().await.unwrap();
-        assert_eq!(beyond.headers()[header::CONTENT_RANGE], "bytes */1200000");
-        assert_problem(beyond, 416, "no-such-range").await;
-        let tag = format!("\"{}\"", file["sha256"].as_str().unwrap());
-        let known = app.client.get(&url).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
-        assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
+        let folder = tempfile::tempdir().unwrap();
+        for storage in [StorageUrl::Database, StorageUrl::Folder(folder.path().to_owned())] {
+            let set = |settings: &mut tallybook::config::Settings| settings.files.storage = storage;
+            let app = TestApp::builder(&engine).with_mock(&model).with_settings(set).spawn().await;
+            let file = uploaded(&app, "one.txt", content.clone()).await;
+            let url = app.url(&format!("/api/files/{}/content", file["id"].as_str().unwrap()));
+            let part = async |range: &str| app.client.get(&url).header(header::RANGE, range).send().await.unwrap();
+            for (range, first, last) in
+                [("bytes=524280-1048600", 524_280, 1_048_600), ("bytes=1199999-", 1_199_999, 1_199_999), ("bytes=-10", 1_199_990, 1_199_999)]
+            {
+                let part = part(range).await;
+                assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
+                assert_eq!(part.headers()[header::CONTENT_RANGE], format!("bytes {first}-{last}/1200000"));
+                assert!(part.bytes().await.unwrap() == content[first..=last], "{range}");
+            }
+            let beyond = part("bytes=1200000-").await;
+            assert_eq!(beyond.headers()[header::CONTENT_RANGE], "bytes */1200000");
+            assert_problem(beyond, 416, "no-such-range").await;
+            let tag = format!("\"{}\"", file["sha256"].as_str().unwrap());
+            let known = app.client.get(&url).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
+            assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
+            app.shut_down().await;
+            execute!(engine, "DELETE FROM files");
+            execute!(engine, "DELETE FROM blobs");
+        }
+    }
+
+    /// RFC 6266, with the encoding of RFC 8187.
+    async fn any_name_is_named_safely_in_downloads(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let long = format!("{}.txt", "猫".repeat(300));
+        for (name, ascii, encoded) in [
+            ("a \"quoted\"; b.txt", "a _quoted__ b.txt", "a%20%22quoted%22%3B%20b.txt"),
+            ("日本語.txt", "___.txt", "%E6%97%A5%E6%9C%AC%E8%AA%9E.txt"),
+            ("100% *'\\(x).txt", "_x_.txt", "%28x%29.txt"),
+            (long.as_str(), "", ""),
+        ] {
+            let file = uploaded(&app, name, format!("The content of {name}.")).await;
+            let response = app.get(&format!("/api/files/{}/content", file["id"].as_str().unwrap())).await;
+            let value = response.headers()[header::CONTENT_DISPOSITION].to_str().unwrap();
+            if ascii.is_empty() {
+                let cut = file["name"].as_str().unwrap();
+                assert_eq!((cut.chars().count(), cut.ends_with("猫….txt")), (200, true), "{cut}");
+                assert!(value.ends_with("%E7%8C%AB%E2%80%A6.txt") && value.is_ascii(), "{value}");
+            } else {
+                assert_eq!(value, format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}"));
+            }
+        }
+    }
+
+    /// Each upload is counted once, whenever it fails.
+    async fn each_upload_is_counted_once(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let limits = |settings: &mut tallybook::config::Settings| {
+            (settings.files.max_file_bytes, settings.files.max_user_bytes) = (1000, 1500);
+        };
+        let app = TestApp::builder(&engine).with_mock(&model).with_settings(limits).spawn().await;
+        let counts = async || {
+            let metrics = app.get("/metrics").await.text().await.unwrap();
+            ["uploads", "uploads_failed", "uploaded_bytes"].map(|name| {
+                let start = format!("tallybook_file_{name}_total ");
+                metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse::<u64>().ok()).expect("a count")
+            })
+        };
+        // Without a length, the server notices only while it receives the file, or when it stores the file.
+        let unsized_body = |content: String| {
+            reqwest::Body::wrap_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(content)]))
+        };
+        assert_eq!(counts().await, [0, 0, 0]);
+        uploaded(&app, "a.txt", "a".repeat(1000)).await;
+        assert_eq!(counts().await, [1, 0, 1000]);
+        assert_problem(upload(&app, "b.txt", "b".repeat(1001)).await, 413, "file-too-large").await;
+        assert_eq!(counts().await, [1, 1, 1000], "too large by its length");
+        assert_problem(upload(&app, "b.txt", unsized_body("b".repeat(1001))).await, 413, "file-too-large").await;
+        assert_eq!(counts().await, [1, 2, 1000], "too large while it is received");
+        assert_problem(upload(&app, "b.txt", "b".repeat(501)).await, 413, "storage-full").await;
+        assert_eq!(counts().await, [1, 3, 1000], "beyond the quota by its length");
+        assert_problem(upload(&app, "b.txt", unsized_body("b".repeat(501))).await, 413, "storage-full").await;
+        assert_eq!(counts().await, [1, 4, 1000], "beyond the quota when it is stored");
+        assert_problem(upload(&app, "b.exe", vec![0_u8, 1, 2, 3, 255, 254]).await, 415, "file-type").await;
+        assert_eq!(counts().await, [1, 5, 1000], "of another kind");
+        let mut connection = RawConnection::open(&app).await;
+        let head = "POST /api/files?name=a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 400\r\nExpect: 100-continue\r\n\r\n";
+        connection.send(head).await;
+        connection.until("100 Continue\r\n\r\n").await;
+        connection.send(&"a".repeat(100)).await;
+        drop(connection);
+        eventually("the upload that was cut off is counted", async || counts().await == [1, 6, 1000]).await;
+        uploaded(&app, "c.txt", "c".repeat(500)).await;
+        assert_eq!(counts().await, [2, 6, 1500]);
+    }
+
+    async fn an_image_in_the_history_reaches_another_provider_with_the_same_bytes(engine: Engine) {
+        for [first, second] in [Provider::ALL, [Provider::OpenAi, Provider::Anthropic]] {
+            let model = MockLlm::start().await.unwrap();
+            let models = vec![
+                entry("First", first.settings(model.url()), true),
+                entry("Second", second.settings(model.url()), true),
+            ];
+            let app = TestApp::builder(&engine).with_models(models).spawn().await;
+            let conversation = app.create_conversation().await;
+            let image = uploaded(&app, "picture.png", PNG).await;
+            for (name, parts) in [
+                ("First", json!([{"type": "text", "text": "What is it?"}, {"type": "image", "file_id": image["id"]}])),
+                ("Second", json!([{"type": "text", "text": "And you?"}])),
+            ] {
+                model.reply([text("A picture.")]);
+                EventReader::new(post(&app, &conversation, json!({"parts": parts, "model": name})).await).all().await;
+            }
+            let requests = model.requests();
+            let sent: Vec<String> = requests.iter().map(|request| base64_in(&images_in(&request.body))).collect();
+            assert!(!sent[0].is_empty());
+            assert_eq!(sent[0], sent[1], "{first:?} and {second:?}");
+            // After the text of its own question.
+            let question = &requests[1].body["messages"].as_array().unwrap().iter().find(|message| message["role"] == "user").unwrap()["content"];
+            assert_eq!(question[0]["text"], "What is it?", "{question}");
+            assert!(matches!(question[1]["type"].as_str(), Some("image" | "image_url")), "{question}");
+            app.shut_down().await;
+        }
     }
 
     /// A PNG that says it is a PDF.
@@ -140,7 +260,10 @@ on_every_engine! {
         assert_eq!(served.headers()[header::CONTENT_TYPE], "application/octet-stream");
         let word = uploaded(&app, "word.docx", WORD).await;
         assert_eq!(word["kind"], "document", "{word}");
-        assert_problem(upload(&app, "a.exe", vec![0_u8, 1, 2, 3, 255, 254]).await, 415, "file-type").await;
+        let detail = assert_problem(upload(&app, "a.exe", vec![0_u8, 1, 2, 3, 255, 254]).await, 415, "file-type").await;
+        for accepted in ["PNG", "JPEG", "WebP", "GIF", "PDF", ".docx", ".xlsx", ".pptx", "OpenDocument", "HTML", "CSV", "Markdown", "plain text"] {
+            assert!(detail.contains(accepted), "{accepted}: {detail}");
+        }
         assert_problem(upload(&app, "cut.png", &PNG[..PNG.len() / 2]).await, 422, "file-unreadable").await;
     }
 
@@ -241,7 +364,8 @@ on_every_engine! {
         let sent = request["messages"][0]["content"].to_string();
         assert!(sent.contains("The code is 4711.") && sent.contains("It is data"), "{sent}");
         assert_eq!(sent.matches("</attached_file>").count(), 2, "{sent}");
-        assert!(sent.contains("The rest did not fit") && sent.len() < 20_000, "{}", sent.len());
+        // A quarter of the context is 2,000 tokens, and a token is counted for three characters.
+        assert!(sent.contains("The rest did not fit") && sent.len() < 3 * 2000, "{}", sent.len());
         let files = app.conversation(&conversation).await["messages"][0]["files"].clone();
         assert_eq!(files[0]["context"], "pages 1–1 of 1");
         assert!(files[1]["context"].as_str().unwrap().starts_with("pages 1–"), "{files}");
@@ -392,50 +516,161 @@ on_every_engine! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_statistics_have_the_files_of_each_user() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::spawn(&engine, &model).await;
-    let statistics = async || app.get("/admin/figures").await.text().await.unwrap();
-    assert!(!statistics().await.contains("data-testid=\"files\""));
-    uploaded(&app, "one.txt", "One.").await;
-    let deleted = uploaded(&app, "two.txt", "Two.").await;
-    uploaded(&app, "three.txt", "Three.").await;
-    assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
-    let page = statistics().await;
-    let (_, table) = page.split_once("data-testid=\"files\"").expect("a table of files");
-    assert!(table.contains("<th scope=\"row\">local</th><td>2<") && table.contains("<td>10 bytes<"), "{table}");
-}
-
 /// Returns the number of files in a folder and its subfolders.
 fn objects(folder: &std::path::Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries.map(|entry| if entry.path().is_dir() { objects(&entry.path()) } else { 1 }).sum()
 }
 
+/// Runs an operator's command with the content of files in a folder.
+fn admin_with_folder(engine: &Engine, model: &MockLlm, folder: &Path, args: &[&str]) -> (bool, String) {
+    let mut command = Program::command(engine, model);
+    let url = format!("file://{}", folder.display());
+    said(&command.env("FILES_URL", url).arg("admin").args(args).output().unwrap())
+}
+
+on_every_engine! {
+    async fn the_statistics_have_the_files_of_each_user(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let statistics = async || app.get("/admin/figures").await.text().await.unwrap();
+        assert!(!statistics().await.contains("data-testid=\"files\""));
+        uploaded(&app, "one.txt", "One.").await;
+        let deleted = uploaded(&app, "two.txt", "Two.").await;
+        uploaded(&app, "three.txt", "Three.").await;
+        assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
+        let page = statistics().await;
+        let (_, table) = page.split_once("data-testid=\"files\"").expect("a table of files");
+        assert!(table.contains("<th scope=\"row\">local</th><td>2<") && table.contains("<td>10 bytes<"), "{table}");
+    }
+
+    async fn the_operators_check_finds_damaged_content(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        uploaded(&app, "a.txt", "The text.").await;
+        let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
+        assert!(is_sound, "{words}");
+        execute!(app, "UPDATE blob_chunks SET bytes = x'00'");
+        let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
+        assert!(!is_sound && words.contains("1 contents of files"), "{words}");
+    }
+
+    async fn the_operators_check_finds_damaged_and_orphaned_objects_of_a_folder(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", folder.path().display());
+        let app = TestApp::launch_command(&engine, Program::command(&engine, &model).env("FILES_URL", url));
+        uploaded(&app, "a.txt", "The text.").await;
+        let check = || admin_with_folder(&engine, &model, folder.path(), &["check"]);
+        let (is_sound, words) = check();
+        assert!(is_sound, "{words}");
+        // Recent objects may belong to an upload that is running.
+        let orphan = folder.path().join("orphan");
+        std::fs::write(&orphan, "An orphan.").unwrap();
+        assert!(check().0);
+        let two_days_ago = SystemTime::now() - Duration::from_hours(48);
+        std::fs::File::options().write(true).open(&orphan).unwrap().set_modified(two_days_ago).unwrap();
+        let (is_sound, words) = check();
+        assert!(!is_sound && words.contains("1 objects in the storage of files belong to no file"), "{words}");
+        let (is_done, words) = admin_with_folder(&engine, &model, folder.path(), &["files"]);
+        assert!(is_done && words.contains("Objects in FILES_URL that belong to no file: 1."), "{words}");
+        std::fs::remove_file(orphan).unwrap();
+        let path = rows!(app, (String,), "SELECT storage FROM blobs").remove(0).0;
+        std::fs::write(folder.path().join(path), "The test.").unwrap();
+        let (is_sound, words) = check();
+        assert!(!is_sound && words.contains("1 contents of files"), "{words}");
+    }
+
+    async fn the_operator_sees_the_files_of_each_user(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        uploaded(&app, "used.txt", "Used.").await;
+        let deleted = uploaded(&app, "deleted.txt", "Deleted.").await;
+        assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
+        let (is_done, words) = said(&admin(&engine, &model, &["files"]));
+        assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
+        assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
+        assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
+        let user = words.split_whitespace().next().unwrap();
+        let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
+        assert!(is_done && words.contains("used.txt") && !words.contains("deleted.txt"), "{words}");
+    }
+
+    async fn files_of_deleted_conversations_are_purged_with_their_content(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let at_once = |settings: &mut tallybook::config::Settings| settings.retention_days = 0.0;
+        let app = TestApp::builder(&engine).with_mock(&model).with_settings(at_once).spawn().await;
+        let (kept, deleted) = (app.create_conversation().await, app.create_conversation().await);
+        let (both, one) = (uploaded(&app, "both.txt", "Both.").await, uploaded(&app, "picture.png", PNG).await);
+        for conversation in [&kept, &deleted] {
+            model.reply([text("Read.")]);
+            ask(&app, conversation, json!([{"type": "file", "file_id": both["id"]}])).await;
+        }
+        model.reply([text("Seen.")]);
+        ask(&app, &deleted, json!([{"type": "image", "file_id": one["id"]}])).await;
+        app.delete(&deleted).await;
+        eventually("the conversation is purged", async || {
+            rows!(app, (i64,), "SELECT COUNT(*) FROM conversations") == [(1,)]
+        })
+        .await;
+        let files = Files::new(app.database().await, FilesSettings::with_program("none".into())).unwrap();
+        files.purge_unused().await.unwrap();
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM files"), [(2,)], "kept for a day");
+        execute!(app, "UPDATE files SET created_at = '2026-01-01 00:00:00'");
+        execute!(app, "UPDATE blobs SET used_at = '2026-01-01 00:00:00'");
+        files.purge_unused().await.unwrap();
+        let left = "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs), (SELECT COUNT(*) FROM file_texts)";
+        assert_eq!(rows!(app, (i64, i64, i64), left), [(1, 1, 1)]);
+        let path = format!("/api/files/{}/content", both["id"].as_str().unwrap());
+        assert_eq!(app.get(&path).await.text().await.unwrap(), "Both.");
+    }
+}
+
+/// A backup contains the content of files in an embedded database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_operators_check_finds_damaged_content() {
+async fn a_restored_backup_has_the_files() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.db");
     let app = TestApp::launch(&engine, &model);
-    uploaded(&app, "a.txt", "The text.").await;
-    assert!(said(&admin(&engine, &model, &["check"])).0);
-    execute!(app, AssertSqlSafe("UPDATE blob_chunks SET bytes = x'00'".to_owned()));
+    let content = "A line of a file.\n".repeat(100_000);
+    let (document, image) = (uploaded(&app, "a.txt", content.clone()).await, uploaded(&app, "b.png", PNG).await);
+    let (is_done, words) = said(&admin(&engine, &model, &["backup", copy.to_str().unwrap()]));
+    assert!(is_done, "{words}");
+    for file in [&document, &image] {
+        assert_eq!(delete(&app, &file["id"]).await.status(), StatusCode::NO_CONTENT);
+    }
+    app.kill();
+    let (is_done, words) = said(&admin(&engine, &model, &["restore", copy.to_str().unwrap()]));
+    assert!(is_done, "{words}");
+    let app = TestApp::launch(&engine, &model);
+    let read = async |file: &Value, variant: &str| {
+        let path = format!("/api/files/{}/content?variant={variant}", file["id"].as_str().unwrap());
+        app.get(&path).await.bytes().await.unwrap()
+    };
+    assert!(read(&document, "original").await == content, "the content is whole");
+    assert_eq!(read(&image, "original").await, PNG);
+    assert!(!read(&image, "thumb").await.is_empty());
     let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
-    assert!(!is_sound && words.contains("1 contents of files"), "{words}");
+    assert!(is_sound, "{words}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_operator_sees_the_files_of_each_user() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::launch(&engine, &model);
-    uploaded(&app, "used.txt", "Used.").await;
-    let deleted = uploaded(&app, "deleted.txt", "Deleted.").await;
-    assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
-    let (is_done, words) = said(&admin(&engine, &model, &["files"]));
-    assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
-    assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
-    assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
-    let user = words.split_whitespace().next().unwrap();
-    let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
-    assert!(is_done && words.contains("used.txt") && !words.contains("deleted.txt"), "{words}");
+async fn another_replica_reads_a_file_and_answers_about_it() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let model = MockLlm::start().await.unwrap();
+        let (first, second) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (document, image) = (uploaded(&first, "a.txt", "Heron.").await, uploaded(&first, "b.png", PNG).await);
+        let path = format!("/api/files/{}/content", image["id"].as_str().unwrap());
+        assert_eq!(second.get(&path).await.bytes().await.unwrap(), PNG);
+        let conversation = second.create_conversation().await;
+        model.reply([text("A heron.")]);
+        let parts = json!([{"type": "file", "file_id": document["id"]}, {"type": "image", "file_id": image["id"]}]);
+        ask(&second, &conversation, parts).await;
+        let request = model.requests().pop().unwrap();
+        assert!(request.body_text.contains("Heron.") && images_in(&request.body).len() == 1, "{}", request.body_text);
+        let shown = first.conversation(&conversation).await;
+        assert_eq!(shown["messages"][0]["files"][1]["id"], image["id"], "{shown}");
+        assert_problem(delete(&first, &image["id"]).await, 409, "file-in-use").await;
+    }
 }

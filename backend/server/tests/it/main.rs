@@ -34,6 +34,7 @@ mod crash;
 mod database_errors;
 mod database_outages;
 mod descending_keys;
+mod document_texts;
 mod endings;
 mod evaluation;
 mod export;

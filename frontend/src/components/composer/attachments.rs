@@ -125,8 +125,8 @@ fn note(file: Option<&AttachedFile>, text: Language) -> String {
     match &file.upload {
         Upload::Waiting => text.upload_waiting().to_owned(),
         Upload::Running(percent) => format!("{size} · {percent} %"),
+        Upload::Ready(stored) if stored.lacks_text() => text.no_text_in_file().to_owned(),
         Upload::Ready(stored) => match stored.pages {
-            Some(0) => text.no_text_in_file().to_owned(),
             Some(pages) => format!("{size} · {}", text.pages(pages)),
             None => size,
         },

@@ -108,10 +108,12 @@ fn content(file: MessageFile, text: Language) -> AnyView {
     };
     let shown = match file.kind {
         FileKind::Image => image(original, file.name, text),
-        FileKind::Document | FileKind::Text if file.pages == Some(0) => {
+        FileKind::Document | FileKind::Text if file.lacks_text() => {
             view! { <p class="sheet-note">{text.no_text_in_file()}</p> }.into_any()
         }
-        FileKind::Document | FileKind::Text => view! { <DocumentText id=file.id /> }.into_any(),
+        FileKind::Document | FileKind::Text => {
+            view! { <DocumentText id=file.id truncated=file.truncated /> }.into_any()
+        }
     };
     view! {
         {details}
@@ -142,7 +144,11 @@ fn image(source: String, name: String, text: Language) -> AnyView {
 
 /// The text of a document, page by page.
 #[component]
-fn DocumentText(id: Uuid) -> impl IntoView {
+fn DocumentText(
+    id: Uuid,
+    /// The file has more text than its pages.
+    truncated: bool,
+) -> impl IntoView {
     let text = use_language();
     let page = RwSignal::new(1);
     let loaded = RwSignal::new(None::<FileText>);
@@ -188,6 +194,7 @@ fn DocumentText(id: Uuid) -> impl IntoView {
         {move || loaded.get().map(|loaded| view! {
             <pre class="file-viewer-text" data-testid="file-text" dir="auto" tabindex="0">{tallybook_nodes::bounded_text(loaded.text)}</pre>
         })}
+        {truncated.then(|| view! { <p class="sheet-note" data-testid="text-truncated">{text.text_is_truncated()}</p> })}
         {move || match loading.get() {
             Loading::Failed(why) => Some(view! {
                 <p class="failure">{why} " " <button type="button" class="button small" on:click=move |_| load()>{text.retry_upload()}</button></p>

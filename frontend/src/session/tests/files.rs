@@ -19,6 +19,7 @@ fn stored(number: u128) -> FileInfo {
         width: Some(1),
         height: Some(1),
         pages: None,
+        truncated: false,
         status: FileStatus::Ready,
         error: None,
     }

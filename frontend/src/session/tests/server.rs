@@ -254,6 +254,7 @@ impl Server {
                 model: None,
                 mode: tallybook_protocol::AnswerMode::React,
                 told: None,
+                files: Vec::new(),
                 conversation_deleted: false,
             }));
             self.feed.push(FeedKind::TurnEnded);

@@ -76,6 +76,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        files: Vec::new(),
         conversation_deleted: false,
     })
 }

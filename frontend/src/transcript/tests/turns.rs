@@ -179,6 +179,7 @@ fn a_resumed_turn_discards_what_followed_its_last_complete_step() {
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
         told: None,
+        files: Vec::new(),
         conversation_deleted: false,
     });
     let old = snapshot(1, "Adding. It", vec![stored_call(100, 8, true)]);

@@ -63,6 +63,12 @@ pub(crate) struct NewQuestion {
     pub(crate) parts: Vec<MessagePart>,
 }
 
+impl NewQuestion {
+    pub(crate) fn has_files(&self) -> bool {
+        self.parts.iter().any(|part| part.file_id().is_some())
+    }
+}
+
 /// Context for a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct BuiltContext {
@@ -123,7 +129,7 @@ impl ContextBuilder<'_> {
     async fn find_stored(&mut self, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
         let newest = if self.is_resumed { assistant_message_id } else { user_message_id };
-        let mut files = PromptFiles::of_model(self.context, self.model);
+        let mut files = PromptFiles::of_model(self.context, self.model, Some(self.conversation_id));
         let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
             let branch = branch(&places, Some(newest));
             let current = Exchange::of_question(files.question(user_message_id, parts).await?);
@@ -194,7 +200,7 @@ impl ContextBuilder<'_> {
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
-        let mut files = PromptFiles::of_model(self.context, self.model);
+        let mut files = PromptFiles::of_model(self.context, self.model, Some(self.conversation_id));
         let contexts = files.load_all(self.user, &mut messages).await?;
         message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);

@@ -14,7 +14,11 @@ use crate::{
     context::Context,
     limits::MAX_PROMPT_IMAGE_BYTES,
     models::Model,
-    store::message_files::{self, MessageFileRow, NAME_ONLY},
+    store::{
+        ConversationId,
+        message_files::{self, MessageFileRow, NAME_ONLY},
+    },
+    turn::documents::{Document, TRUNCATED_NOTE, list_named, name_of},
 };
 
 /// Share of the context window that the documents of one message may take: one divided by this.
@@ -39,6 +43,10 @@ pub(crate) struct PromptFiles<'a> {
     context: &'a Context,
     /// `None` if the prompt has only the names of files.
     model: Option<&'a Model>,
+    /// `None` for a prompt outside of all conversations.
+    conversation: Option<ConversationId>,
+    /// The documents of the conversation. `None` until the first document is converted.
+    documents: Option<Vec<Document>>,
     image_bytes: usize,
     /// The part of each file that the prompt has, by message.
     contexts: HashMap<MessageId, Vec<String>>,
@@ -46,13 +54,14 @@ pub(crate) struct PromptFiles<'a> {
 
 impl<'a> PromptFiles<'a> {
     /// Creates the converter for a prompt to a model.
-    pub(crate) fn of_model(context: &'a Context, model: &'a Model) -> Self {
-        Self { context, model: Some(model), image_bytes: 0, contexts: HashMap::new() }
+    pub(crate) fn of_model(context: &'a Context, model: &'a Model, conversation: Option<ConversationId>) -> Self {
+        Self { model: Some(model), conversation, ..Self::names_only(context) }
     }
 
     /// Creates a converter that writes only the names of files.
     pub(crate) fn names_only(context: &'a Context) -> Self {
-        Self { context, model: None, image_bytes: 0, contexts: HashMap::new() }
+        let contexts = HashMap::new();
+        Self { context, model: None, conversation: None, documents: None, image_bytes: 0, contexts }
     }
 
     /// Returns the part of each file of a question that the prompt has, in the order of the files.
@@ -67,7 +76,7 @@ impl<'a> PromptFiles<'a> {
         parts: Vec<MessagePart>,
     ) -> sqlx::Result<Vec<UserPart>> {
         let files = if parts.iter().any(|part| part.file_id().is_some()) {
-            message_files::list(&self.context.db, &[message]).await?.remove(&message).unwrap_or_default()
+            message_files::list_of_message(&self.context.db, message).await?
         } else {
             Vec::new()
         };
@@ -155,21 +164,21 @@ impl<'a> PromptFiles<'a> {
     async fn image(&mut self, file: &FileRow) -> sqlx::Result<(UserPart, String)> {
         let (Some(sha256), Some(width), Some(height)) = (&file.model_sha256, file.model_width, file.model_height)
         else {
-            return Ok(name_only(file, "it cannot be read"));
+            return Ok(name_only(file, &file.name, "it cannot be read"));
         };
         if self.model.is_none_or(|model| model.reads_images() == Some(false)) {
-            return Ok(name_only(file, "you do not read images"));
+            return Ok(name_only(file, &file.name, "you do not read images"));
         }
         let (media_type, bytes) = match self.context.files.model_image(sha256).await {
             Ok(image) => image,
             Err(FilesError::Storage(error)) => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "an image could not be read for a prompt");
-                return Ok(name_only(file, "it cannot be read at the moment"));
+                return Ok(name_only(file, &file.name, "it cannot be read at the moment"));
             }
         };
         if self.image_bytes + bytes.len() > MAX_PROMPT_IMAGE_BYTES {
-            return Ok(name_only(file, "there are too many images"));
+            return Ok(name_only(file, &file.name, "there are too many images"));
         }
         self.image_bytes += bytes.len();
         let image = ImagePart {
@@ -184,13 +193,14 @@ impl<'a> PromptFiles<'a> {
 
     /// Returns as many pages of a document as fit in `room` tokens, and subtracts them. If not even the first page
     /// fits, returns its beginning.
-    async fn document(&self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
+    async fn document(&mut self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
         let pages = file.pages.unwrap_or_default();
         if pages == 0 {
-            return Ok(name_only(file, "it has no text that can be read"));
+            return Ok(name_only(file, &file.name, "it has no text that can be read"));
         }
+        let name = self.name_of_document(file).await?;
         let Some(budget) = room.checked_sub(ENVELOPE_TOKENS).filter(|_| self.model.is_some()) else {
-            return Ok(name_only(file, "there is no room for it"));
+            return Ok(name_only(file, &name, "there is no room for it"));
         };
         let mut text = String::new();
         let (mut used, mut last, mut is_cut) = (0, 0, false);
@@ -214,16 +224,17 @@ impl<'a> PromptFiles<'a> {
             }
         }
         if last == 0 {
-            return Ok(name_only(file, "its text cannot be read"));
+            return Ok(name_only(file, &name, "its text cannot be read"));
         }
         *room -= (used + ENVELOPE_TOKENS).min(*room);
-        let told = format!("pages 1–{last} of {pages}");
+        let told = if is_cut { format!("part of page 1 of {pages}") } else { format!("pages 1–{last} of {pages}") };
         let rest = match (last < pages, is_cut) {
-            (false, false) => "",
-            (true, false) => "\n[The file continues after this page. The rest did not fit.]",
             (_, true) => "\n[The file continues here. The rest did not fit.]",
+            (true, false) => "\n[The file continues after this page. The rest did not fit.]",
+            (false, false) if file.truncated => &format!("\n{TRUNCATED_NOTE}"),
+            (false, false) => "",
         };
-        let name = serde_json::to_string(&file.name).unwrap_or_default();
+        let name = serde_json::to_string(&name).unwrap_or_default();
         let media_type = &file.media_type;
         // The text cannot end its envelope.
         let text = text.replace("</attached_file", "<\\/attached_file");
@@ -231,6 +242,16 @@ impl<'a> PromptFiles<'a> {
             "<attached_file name={name} type=\"{media_type}\" part=\"{told}\">\n{DATA_NOTICE}\n\n{text}{rest}\n</attached_file>"
         );
         Ok((UserPart::Text(envelope), told))
+    }
+
+    /// Returns the name with which the model can read on in a document.
+    async fn name_of_document(&mut self, file: &FileRow) -> sqlx::Result<String> {
+        let Some(conversation) = self.conversation else { return Ok(file.name.clone()) };
+        let documents = match self.documents.take() {
+            Some(documents) => documents,
+            None => list_named(&self.context.db, conversation).await?,
+        };
+        Ok(name_of(self.documents.insert(documents), file).to_owned())
     }
 }
 
@@ -257,8 +278,8 @@ fn beginning(text: &str, room: usize) -> &str {
     &text[..fits]
 }
 
-fn name_only(file: &FileRow, reason: &str) -> (UserPart, String) {
-    let name = serde_json::to_string(&file.name).unwrap_or_default();
+fn name_only(file: &FileRow, name: &str, reason: &str) -> (UserPart, String) {
+    let name = serde_json::to_string(name).unwrap_or_default();
     let note =
         format!("[The user attached the file {name} ({}). You do not see its content: {reason}.]", file.media_type);
     (UserPart::Text(note), NAME_ONLY.to_owned())

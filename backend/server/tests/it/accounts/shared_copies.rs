@@ -291,6 +291,9 @@ on_every_engine! {
         assert_eq!(full.status(), StatusCode::PAYLOAD_TOO_LARGE);
         let full = full.text().await.unwrap();
         assert!(full.contains("role=\"alert\"") && full.contains("Your storage has no room"), "{full}");
+        // A copy that is refused is not an upload.
+        let metrics = page(&team, &root, "/metrics").await;
+        assert!(metrics.contains("tallybook_file_uploads_failed_total 0\n"), "{metrics}");
         let delete = format!("/api/files/{}", filler["id"].as_str().unwrap());
         team.json(&reader, Method::DELETE, &delete, Value::Null, 204).await;
 

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use sqlx::{Connection, mysql::MySqlConnectOptions};
+use sqlx::{AssertSqlSafe, Connection, mysql::MySqlConnectOptions};
 use tallybook_database::Database;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -135,7 +135,12 @@ impl Engine {
 
     /// Runs statements on the database.
     pub(crate) async fn run(&self, sql: String) {
-        statement(&self.url, sql).await;
+        if self.is_sqlite() {
+            let pool = self.pool().await.sqlite();
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the statement is valid");
+        } else {
+            statement(&self.url, sql).await;
+        }
     }
 
     pub(crate) fn is_sqlite(&self) -> bool {
