@@ -134,7 +134,10 @@ fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
     };
     let mut setup = Setup::new(EntryKind::Model, None);
     let ticket = look(&mut setup);
-    assert!(setup.take(SetupInput::Choose(Provider::Ollama)).contains(&SetupEffect::Abort), "choosing it again asks nothing");
+    assert!(
+        setup.take(SetupInput::Choose(Provider::Ollama)).contains(&SetupEffect::Abort),
+        "choosing it again asks nothing"
+    );
     assert!(setup.take(SetupInput::Found(ticket, Ok(offer()))).is_empty(), "the request was cancelled");
 
     setup.take(SetupInput::Choose(Provider::Anthropic));
