@@ -246,15 +246,15 @@ pub(crate) fn read_entry<F: DeserializeOwned + Named, S>(
     sealer: &Sealer,
     kind: EntryKind,
     row: &EntryRow,
-    sealed: Option<&Sealed>,
+    secret: Option<&Sealed>,
     read: impl Fn(&F, Option<&SecretString>) -> Result<S, String>,
 ) -> AddedEntry<F, S> {
-    let has_secret = sealed.is_some();
+    let has_secret = secret.is_some();
     let fields = serde_json::from_str::<F>(&row.settings);
     let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
     let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
-        let secret = sealed.map(|sealed| sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
-        read(fields, secret.map_err(|error| error.to_string())?.as_ref())
+        let opened = secret.map(|sealed| sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
+        read(fields, opened.map_err(|error| error.to_string())?.as_ref())
     });
     AddedEntry {
         id: row.id,

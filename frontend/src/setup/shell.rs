@@ -79,7 +79,7 @@ impl Dialog {
                 self.request(async move { SetupInput::Tested(ticket, api::test(kind, &name).await) });
             }
             SetupEffect::Add(ticket, new) => {
-                self.request(async move { SetupInput::Saved(ticket, api::add(kind, &new).await) })
+                self.request(async move { SetupInput::Saved(ticket, api::add(kind, &new).await) });
             }
             SetupEffect::Update(ticket, name, version, changes) => {
                 self.request(
