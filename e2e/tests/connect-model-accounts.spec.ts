@@ -5,7 +5,10 @@ import { ChatPage, alive } from "../kit/chat.ts";
 import { expectChosen } from "../kit/listbox.ts";
 import { startModel } from "../kit/model.ts";
 
-test.use({ settings: { ACCOUNTS: "on", LLM_TITLES: "false" }, demoPaceMs: 0 });
+// On a database server, API keys can only be stored with a secret key.
+const SECRET_KEY = "0123456789abcdef".repeat(2);
+
+test.use({ settings: { ACCOUNTS: "on", LLM_TITLES: "false", SECRET_KEY }, demoPaceMs: 0 });
 
 const KEY = "sk-admin-5up3r";
 

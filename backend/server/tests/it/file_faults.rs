@@ -257,21 +257,22 @@ on_every_engine! {
     }
 }
 
-/// Runs the program with a limit on the size of files, which has the effect of a full disk.
 #[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upload_to_a_full_disk_is_refused_and_leaves_nothing() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let temporary = tempfile::tempdir().unwrap();
-    // Without this trap, the kernel would kill the program for the attempt to write.
-    let mut command = Program::command_after("trap '' XFSZ", &engine, &model);
-    let app = TestApp::launch_command(&engine, command.env("TMPDIR", temporary.path()));
-    app.process().limit_files("0");
-    assert_problem(upload(&app, "a.txt", "a".repeat(1_000_000)).await, 507, "storage-full").await;
-    app.process().limit_files("unlimited");
-    assert_eq!(entries(temporary.path()), 0);
-    assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs)"), [(0, 0)]);
-    uploaded(&app, "a.txt", "a".repeat(1_000_000)).await;
+on_every_engine! {
+    /// Runs the program with a limit on the size of files, which has the effect of a full disk.
+    async fn an_upload_to_a_full_disk_is_refused_and_leaves_nothing(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        // Without this trap, the kernel would kill the program for the attempt to write.
+        let mut command = Program::command_after("trap '' XFSZ", &engine, &model);
+        let app = TestApp::launch_command(&engine, command.env("TMPDIR", temporary.path()));
+        app.process().limit_files("0");
+        assert_problem(upload(&app, "a.txt", "a".repeat(1_000_000)).await, 507, "storage-full").await;
+        app.process().limit_files("unlimited");
+        assert_eq!(entries(temporary.path()), 0);
+        assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs)"), [(0, 0)]);
+        uploaded(&app, "a.txt", "a".repeat(1_000_000)).await;
+    }
 }
 
 /// The disk is full when the content is stored, after the temporary file was written.
@@ -325,17 +326,18 @@ async fn upload_ten(app: &TestApp, parts_of: impl Fn(u8) -> Vec<Bytes>) -> (Vec<
 }
 
 #[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::launch(&engine, &model);
-    let (files, taken) = upload_ten(&app, |number| {
-        let part = Bytes::from(vec![b'a' + number; MEBIBYTE]);
-        (0..20).map(|_| part.clone()).collect()
-    })
-    .await;
-    assert!(files.iter().all(|file| file["bytes"] == 20 * MEBIBYTE), "{files:?}");
-    assert!(taken < UPLOADS_KIB, "{taken} KiB");
+on_every_engine! {
+    async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        let (files, taken) = upload_ten(&app, |number| {
+            let part = Bytes::from(vec![b'a' + number; MEBIBYTE]);
+            (0..20).map(|_| part.clone()).collect()
+        })
+        .await;
+        assert!(files.iter().all(|file| file["bytes"] == 20 * MEBIBYTE), "{files:?}");
+        assert!(taken < UPLOADS_KIB, "{taken} KiB");
+    }
 }
 
 /// Each document has an attachment that takes most of its size, and a page of text.

@@ -125,7 +125,7 @@ pub(crate) fn CallPart(
     });
     let content = move || held.get().map(|held| content_view(CallContent::of(part, &held), is_wanted, text));
     let heading_id = format!("{id}-heading");
-    let labelled_by = heading_id.clone();
+    let (labelled_by, described_by) = (heading_id.clone(), heading_id.clone());
     view! {
         <div class="tool-part">
             <h3 id=heading_id class:tool-error-heading=part == CallTextPart::Error>
@@ -135,6 +135,7 @@ pub(crate) fn CallPart(
                 content=move || held.with(|held| held.as_ref().filter(|held| held.is_whole()).map(|held| Arc::clone(&held.text)))
                 load
                 loading
+                described_by
             />
         </div>
         <div

@@ -42,6 +42,9 @@ pub(crate) fn CopyButton(
     load: impl Fn() + 'static,
     /// The state of loading it.
     loading: Memo<Loading>,
+    /// ID of the element that names the text.
+    #[prop(optional)]
+    described_by: Option<String>,
 ) -> impl IntoView {
     let text = use_language();
     // `true` if the button was clicked before the text was known.
@@ -67,7 +70,13 @@ pub(crate) fn CopyButton(
         }
     };
     view! {
-        <button type="button" class="button quiet small copy" data-testid="copy" on:click=on_click>
+        <button
+            type="button"
+            class="button quiet small copy"
+            data-testid="copy"
+            aria-describedby=described_by
+            on:click=on_click
+        >
             <span class="copy-label">{text.copy()}</span>
             <span class="copy-done">{text.copied()}</span>
             <span class="copy-again">{text.copy_again()}</span>
