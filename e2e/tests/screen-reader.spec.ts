@@ -84,7 +84,7 @@ test("an answer is announced, with its call between its paragraphs", async ({ pa
       - paragraph: /Ran at/
   `);
   const copies = answer.getByTestId("copy");
-  await expect(copies.first(), "the two buttons are told apart").toHaveAccessibleDescription("Input");
+  await expect(copies.first(), "each button says what it copies").toHaveAccessibleDescription("Input");
   await expect(copies.last()).toHaveAccessibleDescription("Output");
 });
 
