@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Transaction};
+use tallybook_database::{Database, Handle, Query, Transaction};
 use tallybook_protocol::MessageId;
 
 use crate::budget::BudgetOwner;
@@ -77,65 +77,49 @@ pub(crate) struct Reserved {
     pub cost_nanos: i64,
 }
 
-/// Sums the reservations of the users that a condition selects. A turn that no longer runs reserves nothing.
-macro_rules! reserved_by {
-    ($users:literal) => {
-        concat!(
-            "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
-             CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
-             LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
-             AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))",
-            $users
-        )
-    };
-}
-
-const RESERVED_BY_ALL: &str = reserved_by!("");
-
-const RESERVED_BY_GROUP: &str =
-    reserved_by!(" AND r.user_id IN (SELECT user_id FROM group_members WHERE group_id = ?)");
-
-const RESERVED_BY_USER: &str = reserved_by!(" AND r.user_id = ?");
-
-/// Returns what the requests and running turns of the owner of a budget reserve, without those of `turn`.
+/// Returns what the requests and running turns of the owner of a budget reserve, without those of `turn`. A turn that no
+/// longer runs reserves nothing.
 pub(crate) async fn sum_reserved(
     tx: &mut Transaction,
     owner: BudgetOwner,
     turn: Option<MessageId>,
     time: DateTime<Utc>,
 ) -> sqlx::Result<Reserved> {
-    let turn = turn.unwrap_or(MessageId(0));
-    match owner {
-        BudgetOwner::All => tx.query(RESERVED_BY_ALL).bind(time).bind(turn).fetch_one().await,
-        BudgetOwner::Group(group) => tx.query(RESERVED_BY_GROUP).bind(time).bind(turn).bind(group).fetch_one().await,
-        BudgetOwner::User(user) => tx.query(RESERVED_BY_USER).bind(time).bind(turn).bind(user).fetch_one().await,
-    }
-}
-
-/// Finds the oldest running turn of the users that a condition selects.
-macro_rules! oldest_running_of {
-    ($users:literal) => {
-        concat!(
-            "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
-             WHERE m.status = 'streaming'",
-            $users
+    let mut query = tx
+        .query(
+            "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) AS tokens, \
+             CAST(COALESCE(SUM(r.reserved_cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_requests r \
+             LEFT JOIN messages m ON m.id = r.message_id WHERE r.expires_at > ? AND r.reserved_tokens > 0 \
+             AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))",
         )
-    };
+        .bind(time)
+        .bind(turn.unwrap_or(MessageId(0)));
+    push_users(&mut query, owner);
+    query.fetch_one().await
 }
-
-const OLDEST_RUNNING_OF_ALL: &str = oldest_running_of!("");
-
-const OLDEST_RUNNING_OF_GROUP: &str =
-    oldest_running_of!(" AND r.user_id IN (SELECT user_id FROM group_members WHERE group_id = ?)");
-
-const OLDEST_RUNNING_OF_USER: &str = oldest_running_of!(" AND r.user_id = ?");
 
 /// Returns the oldest running turn of a user, or of those who share a budget.
 pub(crate) async fn find_oldest_running(tx: &mut Transaction, owner: BudgetOwner) -> sqlx::Result<Option<MessageId>> {
+    let mut query = tx.query(
+        "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id WHERE m.status = 'streaming'",
+    );
+    push_users(&mut query, owner);
+    query.fetch_value().await
+}
+
+/// Adds the condition that a request `r` is one of the users that the owner of a budget stands for.
+fn push_users<H: Handle>(query: &mut Query<H>, owner: BudgetOwner) {
     match owner {
-        BudgetOwner::All => tx.query(OLDEST_RUNNING_OF_ALL).fetch_value().await,
-        BudgetOwner::Group(group) => tx.query(OLDEST_RUNNING_OF_GROUP).bind(group).fetch_value().await,
-        BudgetOwner::User(user) => tx.query(OLDEST_RUNNING_OF_USER).bind(user).fetch_value().await,
+        BudgetOwner::All => {}
+        BudgetOwner::Group(group) => {
+            query
+                .push(" AND r.user_id IN (SELECT user_id FROM group_members WHERE group_id = ")
+                .push_bind(group)
+                .push(")");
+        }
+        BudgetOwner::User(user) => {
+            query.push(" AND r.user_id = ").push_bind(user);
+        }
     }
 }
 
