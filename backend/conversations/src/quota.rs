@@ -13,7 +13,7 @@ use tallybook_protocol::{MessageId, MessagePart, Prices, Quota, Quotas, Usage};
 use crate::models::Model;
 use crate::{
     ChangeableSettings, ServiceError,
-    budget::{BudgetOwner, BudgetUsedUp},
+    budget::BudgetOwner,
     budget_checks,
     context::Context,
     limits::QUARTERS,
@@ -150,7 +150,8 @@ async fn try_admit_step(
         return Ok(Some(reached));
     }
     let mut used_up = Vec::new();
-    for budget in list_used_up(context, request_limits, &mut tx, user, Some(message)).await? {
+    let RequestLimits { settings, groups } = request_limits;
+    for budget in budget_checks::list_used_up(context, settings, &mut tx, (user, groups), Some(message)).await? {
         if model_requests::find_oldest_running(&mut tx, budget.owner).await? != Some(message) {
             used_up.push(budget);
         }
@@ -167,25 +168,16 @@ async fn try_admit_step(
 /// Refuses a model call if a budget of its user is used up, or reserved by other calls.
 async fn check_budgets(
     context: &Context,
-    limits: &RequestLimits,
-    tx: &mut Transaction,
-    user: UserId,
-    turn: Option<MessageId>,
-) -> Result<(), ServiceError> {
-    match budget_checks::longest(list_used_up(context, limits, tx, user, turn).await?) {
-        Some(used_up) => Err(Reached::from(used_up).into()),
-        None => Ok(()),
-    }
-}
-
-async fn list_used_up(
-    context: &Context,
     RequestLimits { settings, groups }: &RequestLimits,
     tx: &mut Transaction,
     user: UserId,
     turn: Option<MessageId>,
-) -> sqlx::Result<Vec<BudgetUsedUp>> {
-    budget_checks::list_used_up(context, settings, tx, (user, groups), turn).await
+) -> Result<(), ServiceError> {
+    let used_up = budget_checks::list_used_up(context, settings, tx, (user, groups), turn).await?;
+    match budget_checks::longest(used_up) {
+        Some(used_up) => Err(Reached::from(used_up).into()),
+        None => Ok(()),
+    }
 }
 
 /// A request that calls a model outside any turn.
