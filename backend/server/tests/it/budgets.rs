@@ -40,15 +40,33 @@ async fn used_up(response: Response) -> Value {
     assert_problem(response, 429, "budget-used-up").await
 }
 
-on_every_engine! {
-    async fn a_budget_of_a_user_refuses_that_user_only(engine: Engine) {
+/// A server on which the user ann has asked a question.
+struct Asked {
+    model: MockLlm,
+    team: Team,
+    admin: Who,
+    ann: Who,
+    /// The ID of ann.
+    id: i64,
+    conversation: String,
+}
+
+impl Asked {
+    async fn start(engine: &Engine) -> Self {
         let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
+        let team = Team::start(engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, id) = team.user(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
         model.reply([text("Yes.")]);
         team.ask(&ann, &conversation, "Go?").await;
+        Self { model, team, admin, ann, id, conversation }
+    }
+}
+
+on_every_engine! {
+    async fn a_budget_of_a_user_refuses_that_user_only(engine: Engine) {
+        let Asked { model, team, admin, ann, id, conversation } = Asked::start(&engine).await;
         assert_eq!(budgets_of(&team, &ann).await, Value::Null);
 
         // Usage of today counts, although it came before the budget.
@@ -163,13 +181,7 @@ on_every_engine! {
 
     /// The order of the budgets does not matter: the request is refused until the last of them starts again.
     async fn of_several_used_up_budgets_the_last_to_start_again_is_reported(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
-        let (ann, id) = team.user(&admin, "ann").await;
-        let conversation = team.conversation(&ann).await;
-        model.reply([text("Yes.")]);
-        team.ask(&ann, &conversation, "Go?").await;
+        let Asked { model, team, admin, ann, id, conversation } = Asked::start(&engine).await;
         let of_ann = |period: &str| json!({"principal": format!("user:{id}"), "period": period, "tokens": 10});
         for budgets in [json!([of_ann("day"), of_ann("month")]), json!([of_ann("month"), of_ann("day")])] {
             set(&team, &admin, budgets).await;
