@@ -68,7 +68,7 @@ impl ConversationService {
         find_attached(context, user, &question, (models, model)).await?;
         let slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
         let ClientInput { mut messages, system, sampling, .. } = input;
-        PromptFiles::of_model(context, model, None).load_all(user, &mut messages).await?;
+        PromptFiles::of_model(context, model, Arc::default()).load_all(user, &mut messages).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;

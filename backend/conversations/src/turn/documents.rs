@@ -1,7 +1,10 @@
 //! The documents of a conversation under distinct names. Envelopes in prompts and the tool `read_file` use the same names,
 //! so that a model can read each document even if several have the same name.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use tallybook_database::Database;
 use tallybook_files::FileRow;
@@ -24,8 +27,8 @@ pub(crate) struct Document {
 
 /// Returns the newest documents of a conversation, oldest first. The second document with the name `report.pdf` is
 /// `report (2).pdf`. A document that several messages contain is in the list once.
-pub(crate) async fn list_named(db: &Database, conversation: ConversationId) -> sqlx::Result<Vec<Document>> {
-    Ok(name_apart(message_files::list_documents(db, conversation).await?))
+pub(crate) async fn list_named(db: &Database, conversation: ConversationId) -> sqlx::Result<Arc<[Document]>> {
+    Ok(name_apart(message_files::list_documents(db, conversation).await?).into())
 }
 
 /// Returns the name that models see for a file.

@@ -11,8 +11,7 @@ use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::{
     context::Context,
-    store::ConversationId,
-    turn::documents::{Document, TRUNCATED_NOTE, list_named},
+    turn::documents::{Document, TRUNCATED_NOTE},
 };
 
 /// Maximum number of pages that a search searches.
@@ -31,7 +30,7 @@ const MAX_NAMES: usize = 20;
 struct ReadFile {
     files: Files,
     /// Oldest first.
-    documents: Vec<Document>,
+    documents: Arc<[Document]>,
 }
 
 /// Arguments of `read_file`.
@@ -115,12 +114,11 @@ fn unreadable(error: &sqlx::Error) -> ToolError {
 }
 
 /// Adds `read_file` with the documents of the conversation. A tool with this name that exists already wins.
-pub(crate) async fn with_read_file(
+pub(crate) fn with_read_file(
     context: &Context,
-    conversation: ConversationId,
+    documents: Arc<[Document]>,
     tools: Arc<ToolRegistry>,
-) -> sqlx::Result<Arc<ToolRegistry>> {
-    let documents = list_named(&context.db, conversation).await?;
+) -> Arc<ToolRegistry> {
     let tool = ReadFile { files: context.files.clone(), documents };
-    Ok((*tools).clone().with(tool).map_or(tools, Arc::new))
+    (*tools).clone().with(tool).map_or(tools, Arc::new)
 }

@@ -35,7 +35,8 @@ use crate::{
         api::client_input::ClientInput,
         context::history::text_of,
         resume_state::whole_steps,
-        start::{NewRun, StartPermit, commit_and_run},
+        run::RunParams,
+        start::{StartPermit, commit_and_run},
         subscribe::{EventsAnswer, subscribe_stored},
     },
 };
@@ -154,7 +155,7 @@ async fn try_resume(
     let settings = user_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
-    let run = NewRun {
+    let params = RunParams {
         user,
         permissions: access.permissions.clone(),
         limits: access.limits.clone(),
@@ -165,9 +166,8 @@ async fn try_resume(
         client_input,
         mode,
         question: None,
-        first_events,
     };
-    commit_and_run(context, permit, tx, run).await.map(|events| Some(EventsAnswer::Turn(events)))
+    commit_and_run(context, permit, tx, params, first_events).await.map(|events| Some(EventsAnswer::Turn(events)))
 }
 
 /// Returns the events of decisions that were made while the turn did not run. They follow the snapshot, which already

@@ -30,6 +30,7 @@ use crate::{
     turn::{
         api::client_input::ClientInput,
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, prompt_files::PromptFiles, summary},
+        documents::{Document, list_named},
         finish::{EndError, EndWriter, RunEnd},
         lease::keep_lease,
         plan::find_place,
@@ -44,23 +45,29 @@ use crate::{
 };
 use crate::{journal::TurnLog, models::Model};
 
-/// A turn that is stored and about to run.
-pub(crate) struct Turn {
-    pub(crate) context: Arc<Context>,
+/// What a run of a turn begins with.
+pub(crate) struct RunParams {
     pub(crate) user: UserId,
     /// The user's permissions when this run began.
     pub(crate) permissions: UserPermissions,
-    pub(crate) conversation_id: ConversationId,
-    pub(crate) rows: TurnRows,
-    pub(crate) model: Arc<Model>,
-    pub(crate) settings: TurnSettings,
     /// The settings of the server and the user's groups when this run began.
     pub(crate) limits: RequestLimits,
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) rows: TurnRows,
+    /// Model that answers.
+    pub(crate) model: Arc<Model>,
+    pub(crate) settings: TurnSettings,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
     pub(crate) client_input: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,
+}
+
+/// A turn that is stored and about to run.
+pub(crate) struct Turn {
+    pub(crate) context: Arc<Context>,
+    pub(crate) params: RunParams,
     pub(crate) log: Arc<TurnLog>,
     pub(crate) cancel: CancellationToken,
 }
@@ -76,7 +83,8 @@ struct RunningGuard {
 
 impl RunningGuard {
     fn of(turn: &Turn) -> Self {
-        Self { context: Arc::clone(&turn.context), user: turn.user, rows: turn.rows, log: Arc::clone(&turn.log) }
+        let RunParams { user, rows, .. } = turn.params;
+        Self { context: Arc::clone(&turn.context), user, rows, log: Arc::clone(&turn.log) }
     }
 }
 
@@ -91,16 +99,16 @@ impl Drop for RunningGuard {
 impl Turn {
     /// Runs the turn and stores its end. If the turn is ended elsewhere first, returns without storing an end.
     pub(crate) async fn run(mut self) {
-        let message_id = self.rows.assistant_message_id;
+        let message_id = self.params.rows.assistant_message_id;
         let guard = RunningGuard::of(&self);
-        let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
+        let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.params.rows));
         let membership = self.context.text_flusher.join(&writer);
-        let (began, question) = (Instant::now(), self.question.take());
+        let (began, question) = (Instant::now(), self.params.question.take());
         let may_have_files = question.as_ref().is_none_or(NewQuestion::has_files);
         let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
         let result = tokio::select! {
             result = answer => result.ok(),
-            () = keep_lease(&self.context, self.rows) => Some(Err(RecordError::LostLease.into())),
+            () = keep_lease(&self.context, self.params.rows) => Some(Err(RecordError::LostLease.into())),
         };
         // The turn leaves the group commit, because the write of the end also stores the remaining text.
         drop(membership);
@@ -110,21 +118,21 @@ impl Turn {
         } else {
             let end = RunEnd { active: began.elapsed(), ..self.describe(result) };
             self.context.work_counts.count_turn(end.active);
-            let (context, log, model) = (&self.context, &self.log, &self.model);
+            let (context, log, model) = (&self.context, &self.log, &self.params.model);
             let end_writer = EndWriter {
                 context,
                 writer: &writer,
                 log,
-                conversation_id: self.conversation_id,
+                conversation_id: self.params.conversation_id,
                 model,
-                mode: self.mode,
-                has_client_input: self.client_input.is_some(),
+                mode: self.params.mode,
+                has_client_input: self.params.client_input.is_some(),
                 may_have_files,
             };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
             // elsewhere, or that an unconfirmed commit has stored this end already.
-            let lease = keep_lease(&self.context, self.rows).then(|()| std::future::pending());
+            let lease = keep_lease(&self.context, self.params.rows).then(|()| std::future::pending());
             let stored = tokio::select! {
                 stored = end_writer.write(&end) => stored,
                 () = lease => None,
@@ -134,24 +142,31 @@ impl Turn {
         }
         drop(guard);
         if complete {
-            if self.limits.settings.titles {
-                title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
+            if self.params.limits.settings.titles {
+                title::spawn_title(
+                    &self.context,
+                    &self.params.model,
+                    self.params.user,
+                    self.params.conversation_id,
+                    self.params.rows,
+                );
             }
-            let (memory, answer) = (self.limits.settings.memory.clone(), self.rows.assistant_message_id);
-            summary::spawn_summary(&self.context, memory, &self.model, self.conversation_id, answer);
+            let (memory, answer) = (self.params.limits.settings.memory.clone(), self.params.rows.assistant_message_id);
+            summary::spawn_summary(&self.context, memory, &self.params.model, self.params.conversation_id, answer);
         }
     }
 
     /// Runs the agent and records its events.
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
         let (input, context_builder) = self.input(question).await?;
-        let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user, &self.limits);
-        let (model, context) = (self.model.client(), &self.context);
-        let span = invoke_agent(self.rows.assistant_message_id, model.info());
-        let agent = context.agent.clone().with_reviewers(self.limits.settings.reviewers.clone());
+        let mut recorder =
+            StoringRecorder::new(writer, &self.context, context_builder, self.params.user, &self.params.limits);
+        let (model, context) = (self.params.model.client(), &self.context);
+        let span = invoke_agent(self.params.rows.assistant_message_id, model.info());
+        let agent = context.agent.clone().with_reviewers(self.params.limits.settings.reviewers.clone());
         let ran = agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
         if model.quirks().has(Quirk::NoImages)
-            && let Err(error) = message_files::forget_images(&context.db, self.rows.user_message_id).await
+            && let Err(error) = message_files::forget_images(&context.db, self.params.rows.user_message_id).await
         {
             tracing::warn!(%error, "it could not be recorded that the model received no images");
         }
@@ -165,19 +180,20 @@ impl Turn {
     /// Returns the agent's input, and the builder of its prompt context. The builder can shorten the context if the
     /// model rejects the prompt as too long.
     async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, ContextBuilder<'_>), AgentError> {
-        let epoch = self.rows.epoch;
+        let epoch = self.params.rows.epoch;
         let context = &*self.context;
-        let TurnSettings { instructions, disabled_tools, has_documents } = self.settings.clone();
-        let server_instructions = self.limits.settings.instructions.clone();
+        let TurnSettings { instructions, disabled_tools, has_documents } = self.params.settings.clone();
+        let server_instructions = self.params.limits.settings.instructions.clone();
         let may_read = has_documents && !disabled_tools.contains("read_file");
-        let tools = context.tools_of_turn(&self.permissions, disabled_tools, &self.cancel).await;
-        let tools = if may_read {
-            with_read_file(context, self.conversation_id, tools).await.map_err(record_error)?
+        let documents = if has_documents {
+            list_named(&context.db, self.params.conversation_id).await.map_err(record_error)?
         } else {
-            tools
+            Arc::default()
         };
+        let tools = context.tools_of_turn(&self.params.permissions, disabled_tools, &self.cancel).await;
+        let tools = if may_read { with_read_file(context, Arc::clone(&documents), tools) } else { tools };
         let is_resumed = epoch != FIRST_EPOCH;
-        let client_input = self.client_input.as_deref();
+        let client_input = self.params.client_input.as_deref();
         let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =
             client_input.map(ClientInput::without_messages).unwrap_or_default();
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
@@ -190,12 +206,13 @@ impl Turn {
                 .sum::<usize>();
         let mut context_builder = ContextBuilder {
             context,
-            user: self.user,
-            conversation_id: self.conversation_id,
-            rows: self.rows,
-            model: &self.model,
-            settings: &self.limits.settings,
+            user: self.params.user,
+            conversation_id: self.params.conversation_id,
+            rows: self.params.rows,
+            model: &self.params.model,
+            settings: &self.params.limits.settings,
             client_input,
+            documents: Arc::clone(&documents),
             is_resumed,
             overhead_tokens,
             previous_tokens: 0,
@@ -204,13 +221,13 @@ impl Turn {
         let BuiltContext { earlier: mut history, current, summary } =
             context_builder.build().await.map_err(record_error)?;
         let continued = if is_resumed {
-            Some(self.continued(&tools, &mut history, current).await.map_err(record_error)?)
+            Some(self.continued(&tools, documents, &mut history, current).await.map_err(record_error)?)
         } else {
             history.extend(current);
             None
         };
-        let plan = (self.mode == AnswerMode::Plan).then_some(&self.limits.settings.plan);
-        let planning = plan.and_then(|plan| plan.planning(&context.models, &self.model));
+        let plan = (self.params.mode == AnswerMode::Plan).then_some(&self.params.limits.settings.plan);
+        let planning = plan.and_then(|plan| plan.planning(&context.models, &self.params.model));
         let input = TurnInput {
             history,
             system,
@@ -219,8 +236,8 @@ impl Turn {
             continued,
             server_instructions,
             instructions,
-            zone: context.time_zones.of(self.user),
-            user_key: UserKey(self.user.0),
+            zone: context.time_zones.of(self.params.user),
+            user_key: UserKey(self.params.user.0),
             tools,
             client_tools,
             tool_choice,
@@ -235,10 +252,11 @@ impl Turn {
     async fn continued(
         &self,
         tools: &ToolRegistry,
+        documents: Arc<[Document]>,
         history: &mut Vec<ModelMessage>,
         mut current: Vec<ModelMessage>,
     ) -> sqlx::Result<ResumeState> {
-        let (context, message_id) = (&*self.context, self.rows.assistant_message_id);
+        let (context, message_id) = (&*self.context, self.params.rows.assistant_message_id);
         let written = self.log.read_text(str::to_owned);
         let place = find_place(&context.db, message_id, &written).await?;
         if let Some(place) = &place {
@@ -246,8 +264,8 @@ impl Turn {
             // agent steps from `from_step` on are appended.
             current.truncate(1);
             current.extend(steps_from(context, message_id, place.from_step).await?);
-            let mut files = PromptFiles::of_model(context, &self.model, Some(self.conversation_id));
-            files.load_all(self.user, &mut current).await?;
+            let mut files = PromptFiles::of_model(context, &self.params.model, documents);
+            files.load_all(self.params.user, &mut current).await?;
         }
         history.extend(current);
         continued_turn(context, tools, message_id, history, place).await
@@ -256,7 +274,7 @@ impl Turn {
     /// Logs the end of this run: its stored status, its duration, and its totals, but no text of the conversation.
     fn log_end(&self, stored: Option<MessageStatus>, active: Duration, totals: Totals) {
         let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
-        let (status, model) = (stored.map_or("not stored", MessageStatus::as_str), self.model.name());
+        let (status, model) = (stored.map_or("not stored", MessageStatus::as_str), self.params.model.name());
         let ms = u64::try_from(active.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(status, model, steps, calls, input_tokens, output_tokens, ms, "a turn ended");
     }
@@ -280,7 +298,7 @@ impl Turn {
             None => return RunEnd::failed(MessageStatus::Failed, EndError::Panicked),
         };
         let detail = std::error::Error::source(&error).map(ToString::to_string);
-        let message_id = self.rows.assistant_message_id;
+        let message_id = self.params.rows.assistant_message_id;
         tracing::warn!(%message_id, code = error.code(), %error, detail, "a turn failed");
         let status = match error {
             AgentError::Record(
@@ -304,7 +322,10 @@ mod tests {
     use crate::{
         quota::RequestLimits,
         store::user_settings::TurnSettings,
-        turn::{run::Turn, testing::Fixture},
+        turn::{
+            run::{RunParams, Turn},
+            testing::Fixture,
+        },
     };
 
     /// A panic drops the future of the turn, as this test does at its first await point.
@@ -318,10 +339,10 @@ mod tests {
             context.running.add(rows, &context.shut_down),
             context.journal.open(rows.assistant_message_id, rows.epoch),
         );
-        let turn = Turn {
-            context: Arc::clone(&context),
+        let params = RunParams {
             user: UserId::LOCAL,
             permissions: UserPermissions::default(),
+            limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
             conversation_id: fixture.conversation_id,
             rows,
             model: context.models.default_model(),
@@ -330,13 +351,11 @@ mod tests {
                 disabled_tools: BTreeSet::new(),
                 has_documents: false,
             },
-            limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
             client_input: None,
             mode: AnswerMode::React,
             question: None,
-            log: Arc::clone(&log),
-            cancel,
         };
+        let turn = Turn { context: Arc::clone(&context), params, log: Arc::clone(&log), cancel };
         let mut run = Box::pin(turn.run());
         assert!((&mut run).now_or_never().is_none(), "the turn reads its history first");
         assert!(context.running.contains(rows.assistant_message_id) && !log.has_ended());

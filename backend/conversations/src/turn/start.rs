@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use sqlx::error::DatabaseError;
-use tallybook_accounts::{UserId, UserPermissions};
+use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_files::FileRow;
 use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage, RetryOptions};
@@ -27,7 +27,7 @@ use crate::{
         stored::{self, EncodedEvent},
     },
     models::Model,
-    quota::{self, RequestLimits},
+    quota,
     service::ConversationService,
     store::{
         ConversationId,
@@ -36,13 +36,12 @@ use crate::{
         message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
-        user_settings::TurnSettings,
     },
     titles::title_from_message,
     turn::{
         api::{chain::Chaining, client_input::ClientInput},
         context::NewQuestion,
-        run::Turn,
+        run::{RunParams, Turn},
         subscribe::{EventsAnswer, subscribe_duplicate},
     },
 };
@@ -253,7 +252,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     }
     let places =
         if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
-    let run = NewRun {
+    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, files, model, &places))];
+    let params = RunParams {
         user,
         permissions: access.permissions.clone(),
         limits: access.limits.clone(),
@@ -263,10 +263,9 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         settings,
         client_input: api.and_then(|api| api.input.clone()),
         mode,
-        first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, files, model, &places))],
         question: Some(NewQuestion { places, parts: parts.to_vec() }),
     };
-    let events = commit_and_run(context, &permit, tx, run).await?;
+    let events = commit_and_run(context, &permit, tx, params, first_events).await?;
     let TurnRows { assistant_message_id: message_id, created_at, .. } = rows;
     Ok(Start::Started(StartedTurn { conversation: uuid, message_id, created_at, events }))
 }
@@ -370,46 +369,17 @@ impl StartPermit {
     }
 }
 
-/// A turn whose rows are written but not yet committed.
-pub(crate) struct NewRun {
-    pub(crate) user: UserId,
-    pub(crate) permissions: UserPermissions,
-    pub(crate) limits: RequestLimits,
-    pub(crate) conversation_id: ConversationId,
-    pub(crate) rows: TurnRows,
-    /// Model that answers.
-    pub(crate) model: Arc<Model>,
-    pub(crate) settings: TurnSettings,
-    /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) client_input: Option<Arc<ClientInput>>,
-    pub(crate) mode: AnswerMode,
-    /// The question, if it is in memory already. `None` for a resumed turn.
-    pub(crate) question: Option<NewQuestion>,
-    /// First events of the turn's log.
-    pub(crate) first_events: Vec<ChatEvent>,
-}
-
-/// Commits the turn's first transaction, spawns its task and subscribes to it. If the commit fails, this process keeps
+/// Commits the turn's first transaction, spawns its task and subscribes to it. The log begins with `first_events`. If
+/// the commit fails, this process keeps
 /// nothing of the turn, so the caller may retry from the beginning.
 pub(crate) async fn commit_and_run(
     context: &Arc<Context>,
     _permit: &StartPermit,
     mut tx: Transaction,
-    run: NewRun,
+    params: RunParams,
+    first_events: Vec<ChatEvent>,
 ) -> Result<TurnSubscription, ServiceError> {
-    let NewRun {
-        user,
-        permissions,
-        limits,
-        conversation_id,
-        rows,
-        model,
-        settings,
-        client_input,
-        mode,
-        question,
-        first_events,
-    } = run;
+    let RunParams { user, rows, .. } = params;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
@@ -427,22 +397,7 @@ pub(crate) async fn commit_and_run(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe_from_start();
-    let context_of_turn = Arc::clone(context);
-    let turn = Turn {
-        context: context_of_turn,
-        user,
-        permissions,
-        limits,
-        conversation_id,
-        rows,
-        model,
-        settings,
-        client_input,
-        mode,
-        question,
-        log,
-        cancel,
-    };
+    let turn = Turn { context: Arc::clone(context), params, log, cancel };
     let span = tracing::info_span!("turn", message_id = message_id.0, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.feeds.announce(user);
@@ -469,7 +424,8 @@ mod tests {
         quota::RequestLimits,
         store::user_settings::find_turn_settings,
         turn::{
-            start::{NewRun, StartPermit, commit_and_run},
+            run::RunParams,
+            start::{StartPermit, commit_and_run},
             testing::Fixture,
         },
     };
@@ -547,7 +503,7 @@ mod tests {
         let model = context.models.default_model();
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
-        let run = NewRun {
+        let params = RunParams {
             user,
             permissions: UserPermissions::default(),
             limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
@@ -558,9 +514,8 @@ mod tests {
             client_input: None,
             mode: AnswerMode::React,
             question: None,
-            first_events,
         };
-        let started = commit_and_run(context, &permit, tx, run).await;
+        let started = commit_and_run(context, &permit, tx, params, first_events).await;
         assert_eq!(
             was_known.get(),
             Some(&(true, Some(1))),

@@ -5,7 +5,7 @@ pub(crate) mod history;
 pub(crate) mod prompt_files;
 pub(crate) mod summary;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
@@ -29,6 +29,7 @@ use crate::{
             history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
             prompt_files::PromptFiles,
         },
+        documents::Document,
     },
 };
 
@@ -45,6 +46,8 @@ pub(crate) struct ContextBuilder<'a> {
     pub(crate) settings: &'a ChangeableSettings,
     /// Client-supplied input. `None` if the stored history is used.
     pub(crate) client_input: Option<&'a ClientInput>,
+    /// The documents of the conversation.
+    pub(crate) documents: Arc<[Document]>,
     /// `true` if the turn is resumed, so that the context includes its own steps.
     pub(crate) is_resumed: bool,
     /// Tokens of the rest of the prompt: everything except the history and the summary.
@@ -129,7 +132,7 @@ impl ContextBuilder<'_> {
     async fn find_stored(&mut self, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
         let newest = if self.is_resumed { assistant_message_id } else { user_message_id };
-        let mut files = PromptFiles::of_model(self.context, self.model, Some(self.conversation_id));
+        let mut files = PromptFiles::of_model(self.context, self.model, Arc::clone(&self.documents));
         let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
             let branch = branch(&places, Some(newest));
             let current = Exchange::of_question(files.question(user_message_id, parts).await?);
@@ -200,7 +203,7 @@ impl ContextBuilder<'_> {
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
-        let mut files = PromptFiles::of_model(self.context, self.model, Some(self.conversation_id));
+        let mut files = PromptFiles::of_model(self.context, self.model, Arc::clone(&self.documents));
         let contexts = files.load_all(self.user, &mut messages).await?;
         message_files::set_contexts(&self.context.db, self.rows.user_message_id, &contexts).await?;
         let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);

@@ -2,7 +2,7 @@
 //! names the file and marks the text as data. The same question always gives the same parts for the same model, so that
 //! providers' caches apply.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use tallybook_accounts::UserId;
@@ -14,11 +14,8 @@ use crate::{
     context::Context,
     limits::MAX_PROMPT_IMAGE_BYTES,
     models::Model,
-    store::{
-        ConversationId,
-        message_files::{self, MessageFileRow, NAME_ONLY},
-    },
-    turn::documents::{Document, TRUNCATED_NOTE, list_named, name_of},
+    store::message_files::{self, MessageFileRow, NAME_ONLY},
+    turn::documents::{Document, TRUNCATED_NOTE, name_of},
 };
 
 /// Share of the context window that the documents of one message may take: one divided by this.
@@ -43,10 +40,8 @@ pub(crate) struct PromptFiles<'a> {
     context: &'a Context,
     /// `None` if the prompt has only the names of files.
     model: Option<&'a Model>,
-    /// `None` for a prompt outside of all conversations.
-    conversation: Option<ConversationId>,
-    /// The documents of the conversation. `None` until the first document is converted.
-    documents: Option<Vec<Document>>,
+    /// The documents of the conversation; empty for a prompt outside of all conversations.
+    documents: Arc<[Document]>,
     image_bytes: usize,
     /// The part of each file that the prompt has, by message.
     contexts: HashMap<MessageId, Vec<String>>,
@@ -54,14 +49,13 @@ pub(crate) struct PromptFiles<'a> {
 
 impl<'a> PromptFiles<'a> {
     /// Creates the converter for a prompt to a model.
-    pub(crate) fn of_model(context: &'a Context, model: &'a Model, conversation: Option<ConversationId>) -> Self {
-        Self { model: Some(model), conversation, ..Self::names_only(context) }
+    pub(crate) fn of_model(context: &'a Context, model: &'a Model, documents: Arc<[Document]>) -> Self {
+        Self { model: Some(model), documents, ..Self::names_only(context) }
     }
 
     /// Creates a converter that writes only the names of files.
     pub(crate) fn names_only(context: &'a Context) -> Self {
-        let contexts = HashMap::new();
-        Self { context, model: None, conversation: None, documents: None, image_bytes: 0, contexts }
+        Self { context, model: None, documents: Arc::default(), image_bytes: 0, contexts: HashMap::new() }
     }
 
     /// Returns the part of each file of a question that the prompt has, in the order of the files.
@@ -193,14 +187,14 @@ impl<'a> PromptFiles<'a> {
 
     /// Returns as many pages of a document as fit in `room` tokens, and subtracts them. If not even the first page
     /// fits, returns its beginning.
-    async fn document(&mut self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
+    async fn document(&self, file: &FileRow, room: &mut usize) -> sqlx::Result<(UserPart, String)> {
         let pages = file.pages.unwrap_or_default();
         if pages == 0 {
             return Ok(name_only(file, &file.name, "it has no text that can be read"));
         }
-        let name = self.name_of_document(file).await?;
+        let name = name_of(&self.documents, file);
         let Some(budget) = room.checked_sub(ENVELOPE_TOKENS).filter(|_| self.model.is_some()) else {
-            return Ok(name_only(file, &name, "there is no room for it"));
+            return Ok(name_only(file, name, "it does not fit"));
         };
         let mut text = String::new();
         let (mut used, mut last, mut is_cut) = (0, 0, false);
@@ -224,34 +218,24 @@ impl<'a> PromptFiles<'a> {
             }
         }
         if last == 0 {
-            return Ok(name_only(file, &name, "its text cannot be read"));
+            return Ok(name_only(file, name, "its text cannot be read"));
         }
         *room -= (used + ENVELOPE_TOKENS).min(*room);
-        let told = if is_cut { format!("part of page 1 of {pages}") } else { format!("pages 1–{last} of {pages}") };
+        let part = if is_cut { format!("part of page 1 of {pages}") } else { format!("pages 1–{last} of {pages}") };
         let rest = match (last < pages, is_cut) {
             (_, true) => "\n[The file continues here. The rest did not fit.]",
             (true, false) => "\n[The file continues after this page. The rest did not fit.]",
             (false, false) if file.truncated => &format!("\n{TRUNCATED_NOTE}"),
             (false, false) => "",
         };
-        let name = serde_json::to_string(&name).unwrap_or_default();
+        let name = serde_json::to_string(name).unwrap_or_default();
         let media_type = &file.media_type;
         // The text cannot end its envelope.
         let text = text.replace("</attached_file", "<\\/attached_file");
         let envelope = format!(
-            "<attached_file name={name} type=\"{media_type}\" part=\"{told}\">\n{DATA_NOTICE}\n\n{text}{rest}\n</attached_file>"
+            "<attached_file name={name} type=\"{media_type}\" part=\"{part}\">\n{DATA_NOTICE}\n\n{text}{rest}\n</attached_file>"
         );
-        Ok((UserPart::Text(envelope), told))
-    }
-
-    /// Returns the name with which the model can read on in a document.
-    async fn name_of_document(&mut self, file: &FileRow) -> sqlx::Result<String> {
-        let Some(conversation) = self.conversation else { return Ok(file.name.clone()) };
-        let documents = match self.documents.take() {
-            Some(documents) => documents,
-            None => list_named(&self.context.db, conversation).await?,
-        };
-        Ok(name_of(self.documents.insert(documents), file).to_owned())
+        Ok((UserPart::Text(envelope), part))
     }
 }
 
