@@ -45,7 +45,7 @@ use crate::{
 };
 use crate::{journal::TurnLog, models::Model};
 
-/// What a run of a turn begins with.
+/// Parameters of one run of a turn.
 pub(crate) struct RunParams {
     pub(crate) user: UserId,
     /// The user's permissions when this run began.

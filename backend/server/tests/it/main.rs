@@ -41,6 +41,7 @@ mod export;
 mod failed_turns;
 mod feedback;
 mod file_faults;
+mod file_operations;
 mod files;
 mod fork;
 mod full_disk;
