@@ -1,7 +1,10 @@
 //! One model call of a step: reads its stream to the end, forwards the text as it arrives, and keeps the blocks.
 //! Redacts secret arguments as soon as a call is parsed, before anything stores, streams or logs it.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    pin::{Pin, pin},
+};
 
 use futures_util::{StreamExt, future::join};
 use tallybook_llm::{
@@ -182,7 +185,9 @@ async fn follow(
     // Any end of this function drops the stream, which closes the connection to the provider.
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
-    let mut next_event = begin(&mut stream, answer, recorder, turn_deadline).await?;
+    // One wait for the whole answer, because a timer for each event would cost as much as reading the event.
+    let mut ended = pin!(turn_deadline.cancelled_or_elapsed());
+    let mut next_event = begin(&mut stream, answer, recorder, ended.as_mut()).await?;
     loop {
         match next_event {
             ModelEvent::RetryIn(wait) => recorder.activity(Activity::Retrying(wait)),
@@ -220,7 +225,7 @@ async fn follow(
                 return Ok(());
             }
         }
-        next_event = next(&mut stream, answer, turn_deadline).await?;
+        next_event = next(&mut stream, answer, ended.as_mut()).await?;
     }
 }
 
@@ -230,11 +235,11 @@ async fn begin(
     stream: &mut ModelStream,
     answer: &mut Answer,
     recorder: &mut impl TurnRecorder,
-    turn_deadline: &TurnDeadline<'_>,
+    mut ended: Pin<&mut impl Future<Output = AgentError>>,
 ) -> Result<ModelEvent, AgentError> {
     let first = async {
         loop {
-            match next(stream, answer, turn_deadline).await {
+            match next(stream, answer, ended.as_mut()).await {
                 Ok(ModelEvent::Attempt(attempt)) => answer.begin(attempt),
                 first => return first,
             }
@@ -245,14 +250,15 @@ async fn begin(
     first
 }
 
+/// Returns the next event of the model's stream. Fails with the reason in `ended` if the turn must end before.
 async fn next(
     stream: &mut ModelStream,
     answer: &mut Answer,
-    turn_deadline: &TurnDeadline<'_>,
+    ended: Pin<&mut impl Future<Output = AgentError>>,
 ) -> Result<ModelEvent, AgentError> {
     let event = tokio::select! {
         biased;
-        error = turn_deadline.cancelled_or_elapsed() => return Err(error),
+        error = ended => return Err(error),
         event = stream.next() => event,
     };
     let event = event.unwrap_or_else(|| {

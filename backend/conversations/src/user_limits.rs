@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::{
     budget::BudgetUsedUp,
     limits::QUARTERS,
-    store::usage::{UseRow, UsedUp},
+    store::usage::{Use, UsedUp},
 };
 
 /// Window in which messages are counted.
@@ -145,7 +145,7 @@ impl UserLimits {
 }
 
 /// Returns how long the oldest usage in the window still counts: at least one second, at most the window.
-fn wait(used: UseRow, window: Duration, time: DateTime<Utc>) -> Duration {
+fn wait(used: Use, window: Duration, time: DateTime<Utc>) -> Duration {
     let free_at = used.since.unwrap_or(time) + window;
     (free_at - time).to_std().unwrap_or_default().clamp(Duration::from_secs(1), window)
 }
@@ -155,12 +155,12 @@ mod tests {
     use chrono::TimeDelta;
     use tallybook_database::now;
 
-    use crate::user_limits::{Reached, UseRow, UsedUp, UserLimits, Weight};
+    use crate::user_limits::{Reached, Use, UsedUp, UserLimits, Weight};
 
     #[test]
     fn a_reached_limit_says_when_to_retry() {
         let time = now();
-        let row = |used, seconds| UseRow { used, since: Some(time - TimeDelta::seconds(seconds)) };
+        let row = |used, seconds| Use { used, since: Some(time - TimeDelta::seconds(seconds)) };
         let limits = UserLimits { turns: 2, messages_per_minute: 3, tokens_per_day: 100 };
         let used = UsedUp { turns: 2, message_quarters: row(8, 50), tokens: row(99, 3600), reserved_tokens: 0 };
         assert_eq!(limits.reached(used, Weight::Message, time), None);

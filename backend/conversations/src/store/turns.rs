@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Transaction, now, select};
+use tallybook_database::{Database, Transaction, is_unique_violation, now, select};
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use crate::store::{
@@ -156,21 +156,9 @@ pub(crate) async fn begin_turn(
         .bind(conversation_id)
         .execute()
         .await?;
-    if let Question::New { client_message_id: Some(client_id), .. } = new.question {
-        let known = tx
-            .query(
-                "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
-                 FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
-                 WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1",
-            )
-            .bind(conversation_id)
-            .bind(client_id);
-        if let Some(rows) = known.fetch_optional().await? {
-            return Ok(Claim::Duplicate(rows));
-        }
-    }
     if claimed.rows != 1 {
-        return Ok(Claim::Busy);
+        let known = find_duplicate(tx, conversation_id, new.question).await?;
+        return Ok(known.map_or(Claim::Busy, Claim::Duplicate));
     }
     let ClaimedRow { head_message_id, newest, settings } = tx
         .query(concat!(
@@ -190,21 +178,30 @@ pub(crate) async fn begin_turn(
                 Parent::Message(id) => id,
                 Parent::Head => head_message_id,
             };
-            tx.query(
-                "INSERT INTO messages (conversation_id, parent_id, role, content, parts, status, \
-                 client_message_id, created_at, completed_at) \
-                 VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)",
-            )
-            .bind(conversation_id)
-            .bind(parent_id)
-            .bind(MessagePart::join_texts(parts))
-            .bind(several(parts)?)
-            .bind(client_message_id)
-            .bind(now)
-            .bind(now)
-            .execute()
-            .await
-            .map(|done| MessageId(done.inserted_id))?
+            let created = tx
+                .query(
+                    "INSERT INTO messages (conversation_id, parent_id, role, content, parts, status, \
+                     client_message_id, created_at, completed_at) \
+                     VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)",
+                )
+                .bind(conversation_id)
+                .bind(parent_id)
+                .bind(MessagePart::join_texts(parts))
+                .bind(several(parts)?)
+                .bind(client_message_id)
+                .bind(now)
+                .bind(now)
+                .execute()
+                .await;
+            match created {
+                // The only unique columns are the conversation and the client's ID. Almost no message is sent twice, so
+                // the index finds out, instead of a statement before each message.
+                Err(error) if is_unique_violation(&error) => {
+                    let known = find_duplicate(tx, conversation_id, new.question).await?;
+                    return known.map(Claim::Duplicate).ok_or(error);
+                }
+                created => MessageId(created?.inserted_id),
+            }
         }
     };
     let created_at = after(Some(now), now);
@@ -237,6 +234,24 @@ pub(crate) async fn begin_turn(
     .await?;
     let rows = TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH };
     Ok(Claim::Started { rows, settings: settings.into(), is_first: newest.is_none() })
+}
+
+/// Returns the turn of a message that was sent before with the same `client_message_id`.
+async fn find_duplicate(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    question: Question<'_>,
+) -> sqlx::Result<Option<TurnRows>> {
+    let Question::New { client_message_id: Some(client_id), .. } = question else { return Ok(None) };
+    tx.query(
+        "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
+         FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
+         WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1",
+    )
+    .bind(conversation_id)
+    .bind(client_id)
+    .fetch_optional()
+    .await
 }
 
 /// A conversation that a new turn has claimed.

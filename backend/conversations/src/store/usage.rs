@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Transaction, select};
+use tallybook_database::{Database, Handle, Query, Transaction, select};
 use tallybook_protocol::{MessageId, PurposeUsage};
 
 use crate::{
@@ -12,27 +12,30 @@ use crate::{
     store::rows::{ConversationId, TokensRow},
 };
 
-const COUNT_RUNNING: &str = "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.status = 'streaming' AND c.user_id = ?";
-
-// Each run of a turn begins with an event with the number 0 under its own epoch, and sets `updated_at` of its
-// conversation.
-const COUNT_BEGUN: &str = "SELECT COUNT(*) AS used, MIN(j.created_at) AS since FROM conversations c \
+// Each subquery returns one row, so that one statement counts everything. The first counts the turns that run.
+//
+// The second counts the messages: each run of a turn begins with an event with the number 0 under its own epoch, and
+// sets `updated_at` of its conversation. The third counts other requests that called a model.
+//
+// The fourth counts the tokens. MySQL returns sums of integers as decimals, hence the `CAST`s. `updated_at` is set when
+// a turn begins and ends, so it may be earlier than a call of the turn's model. The caller allows for this by the
+// duration of the longest turn.
+const COUNT: &str = "SELECT running.turns, begun.used AS begun, begun.since AS begun_since, \
+     requests.used AS requests, requests.since AS requests_since, spent.used AS tokens, spent.since AS tokens_since \
+     FROM (SELECT COUNT(*) AS turns FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.status = 'streaming' AND c.user_id = ?) AS running, \
+     (SELECT COUNT(*) AS used, MIN(j.created_at) AS since FROM conversations c \
      JOIN messages m ON m.conversation_id = c.id JOIN journal_events j ON j.message_id = m.id \
      WHERE c.user_id = ? AND c.updated_at >= ? AND m.role = 'assistant' \
-     AND (m.completed_at IS NULL OR m.completed_at >= ?) AND j.seq = 0 AND j.created_at >= ?";
-
-const COUNT_REQUESTS: &str = "SELECT CAST(COALESCE(SUM(quarters), 0) AS SIGNED) AS used, MIN(created_at) AS since \
-     FROM model_requests WHERE user_id = ? AND expires_at >= ? AND created_at >= ? AND quarters > 0";
-
-// MySQL returns sums of integers as decimals. `updated_at` is set when a turn begins and ends, so it may be earlier
-// than a call of the turn's model. The caller allows for this by the duration of the longest turn.
-const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(used), 0) AS SIGNED) AS used, MIN(created_at) AS since FROM \
+     AND (m.completed_at IS NULL OR m.completed_at >= ?) AND j.seq = 0 AND j.created_at >= ?) AS begun, \
+     (SELECT CAST(COALESCE(SUM(quarters), 0) AS SIGNED) AS used, MIN(created_at) AS since \
+     FROM model_requests WHERE user_id = ? AND expires_at >= ? AND created_at >= ? AND quarters > 0) AS requests, \
+     (SELECT CAST(COALESCE(SUM(used), 0) AS SIGNED) AS used, MIN(created_at) AS since FROM \
      (SELECT k.input_tokens + k.output_tokens AS used, k.created_at AS created_at \
      FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
      WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? \
      UNION ALL SELECT input_tokens + output_tokens, created_at FROM plain_calls \
-     WHERE user_id = ? AND created_at >= ?) AS calls";
+     WHERE user_id = ? AND created_at >= ?) AS calls) AS spent";
 
 /// Usage for one purpose.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -51,8 +54,8 @@ impl From<PurposeRow> for PurposeUsage {
 }
 
 /// An amount of usage, and when it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
-pub(crate) struct UseRow {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Use {
     pub used: i64,
     /// Time of the oldest counted usage; `None` if there is none.
     pub since: Option<DateTime<Utc>>,
@@ -72,31 +75,53 @@ pub(crate) struct UsedUp {
     /// Turns that run.
     pub turns: i64,
     /// Turns that began or resumed, and other requests that called a model, in quarters of a message.
-    pub message_quarters: UseRow,
+    pub message_quarters: Use,
     /// Tokens that models read and wrote.
-    pub tokens: UseRow,
+    pub tokens: Use,
     /// Tokens that model calls in progress have reserved.
     pub reserved_tokens: i64,
 }
 
-impl UsedUp {
-    fn of(turns: i64, begun: UseRow, requests: UseRow, tokens: UseRow) -> Self {
-        let used = begun.used.saturating_mul(QUARTERS).saturating_add(requests.used);
-        let since = [begun.since, requests.since].into_iter().flatten().min();
-        Self { turns, message_quarters: UseRow { used, since }, tokens, reserved_tokens: 0 }
+/// The counts of one statement.
+#[derive(Debug, sqlx::FromRow)]
+struct CountRow {
+    turns: i64,
+    begun: i64,
+    begun_since: Option<DateTime<Utc>>,
+    requests: i64,
+    requests_since: Option<DateTime<Utc>>,
+    tokens: i64,
+    tokens_since: Option<DateTime<Utc>>,
+}
+
+impl From<CountRow> for UsedUp {
+    fn from(row: CountRow) -> Self {
+        let CountRow { turns, begun, begun_since, requests, requests_since, tokens, tokens_since } = row;
+        let used = begun.saturating_mul(QUARTERS).saturating_add(requests);
+        let since = [begun_since, requests_since].into_iter().flatten().min();
+        let tokens = Use { used: tokens, since: tokens_since };
+        Self { turns, message_quarters: Use { used, since }, tokens, reserved_tokens: 0 }
     }
+}
+
+/// Binds the parameters of [`COUNT`].
+fn bind_count<H: Handle>(count: Query<H>, user: UserId, since: Since) -> Query<H> {
+    let Since { messages, tokens, longest_turn } = since;
+    let count = count.bind(user).bind(user).bind(messages).bind(messages).bind(messages);
+    let count = count.bind(user).bind(messages).bind(messages);
+    count.bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens)
+}
+
+/// Counts a user's usage. Does not count reserved tokens.
+pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
+    let row: CountRow = bind_count(db.reader().query(select!(COUNT)), user, since).fetch_one().await?;
+    Ok(row.into())
 }
 
 /// Counts a user's usage within a transaction, including what it has not committed yet. Does not count reserved tokens.
 pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
-    let Since { messages, tokens, longest_turn } = since;
-    let turns = tx.query(COUNT_RUNNING).bind(user).fetch_value().await?;
-    let begun = tx.query(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
-    let begun = begun.fetch_one().await?;
-    let requests = tx.query(COUNT_REQUESTS).bind(user).bind(messages).bind(messages);
-    let requests = requests.fetch_one().await?;
-    let spent = tx.query(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
-    Ok(UsedUp::of(turns, begun, requests, spent.fetch_one().await?))
+    let row: CountRow = bind_count(tx.query(COUNT), user, since).fetch_one().await?;
+    Ok(row.into())
 }
 
 /// Lists a user's usage since `time`, by purpose. Includes later calls of turns that began up to `longest_turn` before
@@ -161,23 +186,4 @@ pub(crate) async fn list_of_answer(db: &Database, id: MessageId) -> sqlx::Result
         .bind(id)
         .fetch_all()
         .await
-}
-
-/// Counts a user's usage. Does not count reserved tokens.
-pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
-    let Since { messages, tokens, longest_turn } = since;
-    let turns = db.reader().query(select!(COUNT_RUNNING)).bind(user).fetch_value().await?;
-    let begun = db.reader().query(select!(COUNT_BEGUN)).bind(user).bind(messages).bind(messages).bind(messages);
-    let begun = begun.fetch_one().await?;
-    let requests =
-        db.reader().query(select!(COUNT_REQUESTS)).bind(user).bind(messages).bind(messages).fetch_one().await?;
-    let spent = db
-        .reader()
-        .query(select!(COUNT_TOKENS))
-        .bind(user)
-        .bind(tokens - longest_turn)
-        .bind(tokens)
-        .bind(user)
-        .bind(tokens);
-    Ok(UsedUp::of(turns, begun, requests, spent.fetch_one().await?))
 }

@@ -219,12 +219,11 @@ impl EndWriter<'_> {
         may_have_open_calls: bool,
         (event, encoded): (ChatEvent, EncodedEvent),
     ) -> sqlx::Result<()> {
-        let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
-        let Some(mut write) = self.writer.begin().await? else {
+        let message_id = self.writer.rows().assistant_message_id;
+        let Some(mut write) = self.writer.begin_end(row).await? else {
             tracing::warn!(%message_id, "a turn was already ended by another process");
             return Ok(());
         };
-        turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
         reasonings::create_missing(&mut write.tx, message_id, reasoning).await?;
         if may_have_open_calls && row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
@@ -270,7 +269,11 @@ impl EndWriter<'_> {
             usage,
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
-            told: summaries::find_truncation(&self.context.db, message_id).await?,
+            told: if self.writer.has_whole_context() {
+                None
+            } else {
+                summaries::find_truncation(&self.context.db, message_id).await?
+            },
             files: if self.may_have_files {
                 files_of(&self.context.db, Some(user_message_id)).await?
             } else {

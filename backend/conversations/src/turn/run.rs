@@ -158,7 +158,7 @@ impl Turn {
 
     /// Runs the agent and records its events.
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
-        let (input, context_builder) = self.input(question).await?;
+        let (input, context_builder) = self.input(writer, question).await?;
         let mut recorder =
             StoringRecorder::new(writer, &self.context, context_builder, self.params.user, &self.params.limits);
         let (model, context) = (self.params.model.client(), &self.context);
@@ -179,7 +179,11 @@ impl Turn {
 
     /// Returns the agent's input, and the builder of its prompt context. The builder can shorten the context if the
     /// model rejects the prompt as too long.
-    async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, ContextBuilder<'_>), AgentError> {
+    async fn input<'a>(
+        &'a self,
+        writer: &'a TurnWriter,
+        question: Option<NewQuestion>,
+    ) -> Result<(TurnInput, ContextBuilder<'a>), AgentError> {
         let epoch = self.params.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools, has_documents } = self.params.settings.clone();
@@ -206,6 +210,7 @@ impl Turn {
                 .sum::<usize>();
         let mut context_builder = ContextBuilder {
             context,
+            writer,
             user: self.params.user,
             conversation_id: self.params.conversation_id,
             rows: self.params.rows,

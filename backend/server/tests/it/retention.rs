@@ -205,10 +205,7 @@ const EXEMPT: [(&str, &[&str]); 6] = [
             "tool_switches::SET",
         ],
     ),
-    (
-        "usage still counts after a conversation is deleted",
-        &["usage::COUNT_RUNNING", "usage::COUNT_BEGUN", "usage::COUNT_TOKENS", "usage::list_by_purpose"],
-    ),
+    ("usage still counts after a conversation is deleted", &["usage::COUNT", "usage::list_by_purpose"]),
     (
         "an erasure includes deleted conversations",
         &["erasure::find_conversation", "erasure::request_stops", "erasure::count_running"],

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call, tool_call_with_id};
 use tallybook_protocol::{ChatEvent, Conversation, MessageStatus, ToolCallStatus};
 
-use crate::support::{Engine, Provider, TestApp, names, on_every_engine, rows};
+use crate::support::{Engine, EventReader, Provider, TestApp, names, on_every_engine, rows};
 
 on_every_engine! {
     /// Two calls in one step, with both providers: the sequence of events, the rows, the paired requests.
@@ -35,6 +35,41 @@ on_every_engine! {
             for told in ["19.75", "12.5", "It is 79.", "multiply"] {
                 assert!(last.contains(told), "{provider:?}: the prompt lacks {told}: {last}");
             }
+        }
+    }
+
+    /// What a turn with one tool call costs the database, whether the page or an API client starts it.
+    async fn a_tool_turn_takes_few_statements_and_transactions(engine: Engine) {
+        const MOST: (u64, u64) = (18, 4);
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::builder(&engine).with_mock(&model).spawn().await;
+        let counts = async || {
+            let metrics = app.get("/metrics").await.text().await.unwrap();
+            let count = |name: &str| {
+                let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+                value.unwrap().parse::<u64>().unwrap()
+            };
+            (count("tallybook_database_statements_total"), count("tallybook_database_transactions_total"))
+        };
+        for client_id in [None, Some("sent-once")] {
+            let mut fewest = (u64::MAX, u64::MAX);
+            // Tasks in the background also run statements, so that only a turn beside none of them counts.
+            for _ in 0..60 {
+                let conversation = app.create_conversation().await;
+                model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+                model.reply([text("It is 3.")]);
+                let before = counts().await;
+                let body = json!({"content": "1 + 2?", "client_message_id": client_id});
+                let sent = app.post(&format!("/api/conversations/{conversation}/messages"), body).await;
+                let events = EventReader::new(sent).all().await;
+                assert!(names(&events).contains(&"tool_call_end"), "{events:?}");
+                let after = counts().await;
+                fewest = fewest.min((after.0 - before.0, after.1 - before.1));
+                if fewest <= MOST {
+                    break;
+                }
+            }
+            assert!(fewest <= MOST, "{client_id:?}: {fewest:?} statements and transactions");
         }
     }
 

@@ -30,6 +30,7 @@ use crate::{
             prompt_files::PromptFiles,
         },
         documents::Document,
+        recorder::writer::TurnWriter,
     },
 };
 
@@ -39,6 +40,7 @@ const SUMMARY_FRAME_TOKENS: usize = 100;
 /// Builder of the prompt context of one turn.
 pub(crate) struct ContextBuilder<'a> {
     pub(crate) context: &'a Context,
+    pub(crate) writer: &'a TurnWriter,
     pub(crate) user: UserId,
     pub(crate) conversation_id: ConversationId,
     pub(crate) rows: TurnRows,
@@ -269,6 +271,7 @@ impl ContextBuilder<'_> {
             let summary_id = summary.map(|place| place.id);
             with_retries(|| summaries::set_truncation(db, message_id, epoch, from, summary_id)).await?;
         }
+        self.writer.set_whole_context(from.is_none());
         self.previous_tokens = earlier.iter().map(|exchange| exchange.tokens).sum();
         let earlier = earlier.into_iter().flat_map(|exchange| exchange.messages).collect();
         Ok(BuiltContext { earlier, current, summary: text })

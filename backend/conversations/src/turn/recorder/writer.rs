@@ -5,7 +5,14 @@
 //! The functions at the end build the events of tool calls: an approval is requested, a call starts, a call ends. Their
 //! texts are truncated to what one event may carry.
 
-use std::{collections::VecDeque, slice, sync::Arc};
+use std::{
+    collections::VecDeque,
+    slice,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::{EndedToolCall, ModelCallRecord, Purpose, Review, ReviewDecision, StartedToolCall, Vote};
@@ -28,7 +35,7 @@ use crate::{
         model_calls,
         rows::DENIED_TYPE,
         stored_error_type, tool_calls,
-        turns::{self, TurnRows},
+        turns::{self, TurnEnd, TurnRows},
     },
 };
 
@@ -45,6 +52,8 @@ pub(crate) struct TurnWriter {
     /// Results of tool calls that are not stored yet, in the order in which the calls ended.
     ended_calls: parking_lot::Mutex<Vec<(ToolCallId, EndedToolCall)>>,
     totals: parking_lot::Mutex<Totals>,
+    /// `true` if the last prompt that was built contains the whole conversation, so that no row says otherwise.
+    has_whole_context: AtomicBool,
 }
 
 /// Totals of this run of the turn, for the log.
@@ -89,6 +98,7 @@ impl TurnWriter {
             model_calls: UnstoredCalls::default(),
             ended_calls: parking_lot::Mutex::default(),
             totals: parking_lot::Mutex::default(),
+            has_whole_context: AtomicBool::new(false),
         }
     }
 
@@ -111,11 +121,31 @@ impl TurnWriter {
     /// longer runs under this epoch, because it was ended elsewhere or deleted. Then nothing more may happen in the
     /// turn.
     pub(crate) async fn begin(&self) -> sqlx::Result<Option<Write<'_>>> {
-        let mut stored = self.stored.lock().await;
+        let stored = self.stored.lock().await;
         let mut tx = self.db.begin().await?;
         if !turns::lock_turns(&mut tx, &[self.turn()]).await? {
             return Ok(None);
         }
+        self.begin_in(tx, stored).await.map(Some)
+    }
+
+    /// Begins the write that ends this run. Storing the end also locks the turn. Otherwise like [`Self::begin`].
+    pub(crate) async fn begin_end(&self, end: TurnEnd<'_>) -> sqlx::Result<Option<Write<'_>>> {
+        let stored = self.stored.lock().await;
+        let mut tx = self.db.begin().await?;
+        let (message_id, epoch) = self.turn();
+        if !turns::end_turn(&mut tx, message_id, epoch, end).await? {
+            return Ok(None);
+        }
+        self.begin_in(tx, stored).await.map(Some)
+    }
+
+    /// Begins a write in a transaction that has locked the turn.
+    async fn begin_in<'a>(
+        &'a self,
+        mut tx: Transaction,
+        mut stored: MutexGuard<'a, Option<Stored>>,
+    ) -> sqlx::Result<Write<'a>> {
         // From here until the commit succeeds, the stored position is unknown.
         let (message_id, epoch) = self.turn();
         let (is_stored, stored_steps) = if let Some(stored) = stored.take() {
@@ -134,7 +164,7 @@ impl TurnWriter {
                 model_calls::create_model_call(&mut tx, message_id, call).await?;
             }
         }
-        Ok(Some(Write { tx, writer: self, texts, stored, will_be_stored, model_calls: calls.len() }))
+        Ok(Write { tx, writer: self, texts, stored, will_be_stored, model_calls: calls.len() })
     }
 
     /// Queues a model call, which the next write stores. A write always follows: each tool call that the answer
@@ -145,6 +175,16 @@ impl TurnWriter {
         totals.usage += call.usage;
         drop(totals);
         self.model_calls.lock().push_back(Arc::new(call));
+    }
+
+    /// Keeps in memory whether the prompt contains the whole conversation. Its row says so, too.
+    pub(crate) fn set_whole_context(&self, is_whole: bool) {
+        self.has_whole_context.store(is_whole, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if the prompt is known to contain the whole conversation.
+    pub(crate) fn has_whole_context(&self) -> bool {
+        self.has_whole_context.load(Ordering::Relaxed)
     }
 
     /// Returns the totals of this run of the turn so far.
