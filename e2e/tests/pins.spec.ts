@@ -65,6 +65,32 @@ test("a pin that the server refuses is reverted, with the reason", async ({ page
   await expect(page.getByTestId("list-trouble")).toContainText("100 conversations are pinned.");
 });
 
+test("a conversation whose archiving is undone at once stays in the list, with the focus", async ({ page, request }) => {
+  await openWith(page, request, ["Oaks", "Elms"]);
+  const [archived, restored] = [gate(), gate()];
+  await page.route("**/api/conversations/*", async (route) => {
+    if (route.request().method() !== "PATCH") return route.fallback();
+    await (route.request().postDataJSON().archived ? archived : restored).opened;
+    return route.fallback();
+  });
+  // The list that is loaded after the first change no longer has the conversation. The title shows when it has arrived.
+  await page.route(/\/api\/conversations\?/, async (route) => {
+    const response = await route.fetch();
+    const list = await response.json();
+    if (list.items.length === 1) list.items[0].title = "Elms, loaded again";
+    return route.fulfill({ response, json: list });
+  });
+  await chooseInMenu(row(page, "Oaks"), "archive");
+  await expect(page.getByTestId("undo")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(links(page).nth(1)).toBeFocused();
+  archived.open();
+  await expect(links(page)).toHaveText(["Elms, loaded again", "Oaks"]);
+  await expect(links(page).nth(1)).toBeFocused();
+  restored.open();
+  await expect(links(page)).toHaveText(["Elms", "Oaks"]);
+});
+
 test("an archived conversation leaves the list, can be restored, and is marked as archived when open", async ({ page, request }) => {
   const made = await openWith(page, request, ["Oaks", "Elms"]);
   await chooseInMenu(row(page, "Oaks"), "archive");
@@ -117,7 +143,7 @@ test("events about an earlier state do not revert later changes", async ({ page,
     await route.fulfill({ contentType: "text/event-stream", body: event });
   });
   const made = await openWith(page, request, ["Oaks", "Elms"]);
-  await page.route("**/api/conversations?*", async (route) => {
+  await page.route(/\/api\/conversations\?/, async (route) => {
     await lists.opened;
     await route.continue();
   });

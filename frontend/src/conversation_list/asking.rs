@@ -7,7 +7,12 @@ use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
-use super::{NO_MESSAGES, pages::ListView, state::ConversationList, writes::Writes};
+use super::{
+    NO_MESSAGES,
+    pages::{ListView, Pages},
+    state::ConversationList,
+    writes::Writes,
+};
 use crate::{
     api::{self, ApiError, Listed},
     browser,
@@ -46,7 +51,7 @@ impl ConversationList {
                 Ok((page, pinned)) => {
                     self.calendar.set(browser::calendar());
                     self.error.set(None);
-                    self.pages.update(|pages| {
+                    self.replace(|pages| {
                         pages.renew(page, pinned);
                         if let Some(open) = looked_at {
                             pages.put(&open);
@@ -62,6 +67,21 @@ impl ConversationList {
                     self.error.set(Some(PageError::new(error.message(self.text))));
                 }
                 Err(_) => {}
+            }
+        });
+    }
+
+    /// Replaces pages by a response of the server. Conversations with pending changes stay, even if the response lacks
+    /// them, because it may be older than these changes: a row that disappears for a moment would lose the focus.
+    fn replace(self, change: impl FnOnce(&mut Pages)) {
+        let pending = self.writes.try_with_value(Writes::pending).unwrap_or_default();
+        self.pages.try_update(|pages| {
+            let changed: Vec<_> = pending.iter().filter_map(|(uuid, _)| pages.find(*uuid).cloned()).collect();
+            change(pages);
+            for item in changed {
+                if pages.find(item.uuid).is_none() {
+                    pages.put(&item);
+                }
             }
         });
     }
@@ -111,7 +131,7 @@ impl ConversationList {
         spawn_local(async move {
             match api::list_conversations(Listed::Archived, None).await {
                 Ok(page) => {
-                    self.pages.try_update(|pages| pages.archive = Some(page));
+                    self.replace(|pages| pages.archive = Some(page));
                     self.show_pending();
                 }
                 Err(error) => drop(self.notice.try_set(Some(error.message(self.text)))),
