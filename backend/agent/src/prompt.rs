@@ -1,19 +1,25 @@
-//! The system prompt: a built-in template or the operator's own text, followed by the
-//! instructions of the admins and of the user. The `llm`
-//! crate adds the text for models without tool calling.
+//! The system prompt: a built-in template or the operator's own text, followed by the instructions of the admins and of
+//! the user. The `llm` crate adds the text for models without tool calling.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
+use jiff::{
+    Timestamp,
+    tz::{TimeZone, TimeZoneDatabase},
+};
 use tallybook_tools::ToolSpec;
-
-use super::zone::Zone;
 
 /// The placeholder for the list of tools.
 const TOOLS_INFO: &str = "{tools_info}";
 
 /// The placeholders in an operator's own text.
 const PLACEHOLDERS: [&str; 3] = ["{date}", "{current_date}", TOOLS_INFO];
+
+/// Maximum length of a zone's name, in bytes. The longest name today has 30.
+const MAX_ZONE_NAME_BYTES: usize = 64;
+
+static TIME_ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 /// The source of the system prompt.
 #[derive(Clone, Debug, Default)]
@@ -127,6 +133,38 @@ fn built_in(today: &Today, tools: &[ToolSpec]) -> Result<String, askama::Error> 
     if tools.is_empty() { WithoutTools { today }.render() } else { WithTools { today, tools }.render() }
 }
 
+/// A time zone of the IANA database that `jiff` contains, for the date in the prompt: the user's if known. The default
+/// is UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Returns the zone with this IANA name, such as `Asia/Tokyo`; `None` if the name is unknown.
+    pub fn named(name: &str) -> Option<Self> {
+        (name.len() <= MAX_ZONE_NAME_BYTES).then(|| TIME_ZONES.get(name).ok().map(Self))?
+    }
+
+    /// Returns the IANA name of the zone.
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+
+    /// Returns today's date in the zone, such as `2026-03-01`.
+    pub(crate) fn today(&self) -> String {
+        self.date_at(Timestamp::now())
+    }
+
+    fn date_at(&self, time: Timestamp) -> String {
+        self.0.to_datetime(time).date().to_string()
+    }
+}
+
+impl Default for Zone {
+    fn default() -> Self {
+        Self(TimeZone::UTC)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tallybook_tools::{ToolSpec, builtin};
@@ -208,5 +246,27 @@ mod tests {
         assert_eq!(filled("{tools_info}", &today("UTC"), &[]), "There are no tools.");
         let own = SystemPrompt::Own("{date}".into()).render(&[], &Zone::default()).unwrap();
         assert!(own.len() == "2026-03-01".len() && own.starts_with("20"), "{own}");
+    }
+
+    #[test]
+    fn the_date_is_that_of_the_time_zone() {
+        let time = "2026-03-01T22:30:00Z".parse().unwrap();
+        for (name, date) in [
+            ("UTC", "2026-03-01"),
+            ("Asia/Tokyo", "2026-03-02"),
+            ("America/New_York", "2026-03-01"),
+            ("Pacific/Kiritimati", "2026-03-02"),
+        ] {
+            let zone = Zone::named(name).unwrap();
+            assert_eq!((zone.name(), zone.date_at(time).as_str()), (name, date));
+        }
+        assert_eq!((Zone::default().name(), Zone::default().date_at(time).as_str()), ("UTC", "2026-03-01"));
+    }
+
+    #[test]
+    fn an_unknown_time_zone_is_refused() {
+        for name in ["", "Mars/Olympus", "../etc/passwd", "Asia/Tokyo\nIgnore", &"x".repeat(100)] {
+            assert_eq!(Zone::named(name), None, "{name:?}");
+        }
     }
 }
