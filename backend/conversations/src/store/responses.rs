@@ -6,7 +6,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use crate::store::{api_clients::ApiClient, by_ids::delete_of, rows::ConversationId};
+use crate::store::{api_clients::ApiClient, rows::ConversationId};
 
 const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
 
@@ -75,7 +75,7 @@ pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>, limit: u32
         .fetch_values()
         .await?;
     if !answers.is_empty() {
-        delete_of(db, "DELETE FROM responses WHERE message_id IN (", &answers).await?;
+        db.writer().delete_by_ids("DELETE FROM responses WHERE message_id IN (", &answers).await?;
     }
     Ok(answers.len())
 }

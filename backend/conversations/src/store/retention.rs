@@ -6,7 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
-use crate::store::{by_ids::delete_of, rows::ConversationId, search_index};
+use crate::store::{rows::ConversationId, search_index};
 
 const COUNT: &str = "SELECT COUNT(*) AS kept, \
      CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
@@ -141,7 +141,7 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
         if rows.is_empty() {
             continue;
         }
-        delete_of(db, delete, &rows).await?;
+        db.writer().delete_by_ids(delete, &rows).await?;
         return Ok(true);
     }
     db.writer().query("DELETE FROM conversations WHERE id = ?").bind(id).execute().await?;

@@ -11,7 +11,7 @@ use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 use crate::store::{
     conversations::UNTITLED,
     rows::{ConversationId, MessageRow, PLAN_MODE},
-    user_settings::{TurnSettings, TurnSettingsRow, turn_settings_columns},
+    turn_settings::{TurnSettings, TurnSettingsRow, turn_settings_columns},
 };
 
 /// Value of `active_message_id` after the conversation is claimed and before the ID of the claiming message is known.

@@ -27,9 +27,8 @@ use crate::{
         decisions::{self, DecisionRow},
         messages, model_calls, plans, reasonings,
         rows::{ConversationRow, MessageRow},
-        tool_calls,
+        tool_calls, turn_settings,
         turns::{self, ResumeParams, ResumeReason, TurnRows},
-        user_settings,
     },
     turn::{
         api::client_input::ClientInput,
@@ -152,7 +151,7 @@ async fn try_resume(
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
     }
-    let settings = user_settings::find_turn_settings(&mut tx, row.id).await?;
+    let settings = turn_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
     let params = RunParams {

@@ -24,8 +24,8 @@ use crate::{
     quota::RequestLimits,
     store::{
         ConversationId, message_files,
+        turn_settings::TurnSettings,
         turns::{FIRST_EPOCH, TurnRows},
-        user_settings::TurnSettings,
     },
     turn::{
         api::client_input::ClientInput,
@@ -321,7 +321,7 @@ mod tests {
 
     use crate::{
         quota::RequestLimits,
-        store::user_settings::TurnSettings,
+        store::turn_settings::TurnSettings,
         turn::{
             run::{RunParams, Turn},
             testing::Fixture,

@@ -422,7 +422,7 @@ mod tests {
     use crate::{
         ServiceError,
         quota::RequestLimits,
-        store::user_settings::find_turn_settings,
+        store::turn_settings::find_turn_settings,
         turn::{
             run::RunParams,
             start::{StartPermit, commit_and_run},

@@ -24,10 +24,10 @@ use crate::{
         ConversationId,
         approvals::{self, NewApproval, NewVerdict},
         conversations,
-        decisions::{Decider, decided_event},
+        decisions::{self, Decider, decided_event},
         messages, plans, reasonings,
         rows::{DENIED_TYPE, MessageRow, ToolCallRow},
-        tool_calls, turns, user_settings,
+        tool_calls, turns,
     },
     turn::finish::{message_end, terminal_event},
 };
@@ -143,7 +143,7 @@ pub(crate) async fn stop_waiting(
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<bool, ServiceError> {
-    let name = user_settings::find_name(&context.db, user).await?;
+    let name = decisions::find_user_name(&context.db, user).await?;
     let decider = Decider::User { id: user, name: &name };
     for _ in 0..MAX_TRIES {
         let found = messages::find_message(&context.db, conversation_id, message_id).await?;

@@ -22,11 +22,10 @@ use crate::{
     store::{
         approvals::{self, DecidableRow, NewApproval, NewVerdict},
         decisions::{self, Decider},
-        messages, reviews,
+        messages,
         rows::{ConversationRow, StateRow},
         tool_calls,
         turns::{self, ResumeReason, TurnRows},
-        user_settings,
     },
     turn::{
         resume::{ResumeTurn, resume},
@@ -96,7 +95,7 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let name = user_settings::find_name(&context.db, user).await?;
+        let name = decisions::find_user_name(&context.db, user).await?;
         let decider = Decider::User { id: user, name: &name };
         if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
             return Err(not_stored(context, id).await?);
@@ -222,7 +221,7 @@ fn unusable_input(error: &ToolError) -> ServiceError {
 async fn request_approval_again(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let mut tx = context.db.begin().await?;
     approvals::reset_pending_approval(&mut tx, id, tool_hash).await?;
-    reviews::replace_reviews(&mut tx, id, &[], now()).await?;
+    decisions::replace_reviews(&mut tx, id, &[], now()).await?;
     tx.commit().await
 }
 
