@@ -16,9 +16,8 @@ use tokio::{
 use crate::{
     ServiceError,
     access::Access,
-    attachments::find_attached,
     context::Context,
-    input::check_file_count,
+    input::{check_file_count, find_attached},
     limits::MAX_WAITING_DIRECT_EVENTS,
     quota::{self, Request},
     service::ConversationService,

@@ -7,7 +7,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
-use crate::store::{columns::json_column, decisions::Decider, tool_calls::create_tool_call, turns};
+use crate::store::{columns::json_column, decisions::Decider, tool_calls::create_tool_call};
 
 /// A call that can be decided on, with its conversation and owner.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -220,7 +220,7 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
 
 /// Asks again for a decision on a waiting call, now with the tool's current hash.
 pub(crate) async fn reset_pending_approval(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
-    let now = turns::database_now_in(tx).await?;
+    let now = tx.now().await?;
     tx.query(
         "UPDATE tool_calls SET tool_hash = ?, started_at = ? \
          WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL",

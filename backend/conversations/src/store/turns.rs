@@ -446,13 +446,3 @@ pub(crate) async fn list_abandoned_turns(
         .fetch_all()
         .await
 }
-
-/// Returns the current time by the database's clock, which all replicas share.
-pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
-    db.reader().now().await
-}
-
-/// Returns the current time by the database's clock, within a transaction.
-pub(crate) async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
-    tx.now().await
-}

@@ -167,7 +167,7 @@ async fn try_stop(context: &Context, message: &MessageRow, decider: Decider<'_>)
     }
     let (message_id, epoch) = (message.id, message.epoch + 1);
     let waiting = approvals::list_waiting(&context.db, message_id).await?;
-    let decision = decider.decides(Decision::Deny, turns::database_now(&context.db).await?);
+    let decision = decider.decides(Decision::Deny, context.db.reader().now().await?);
     let events = events(context, message, &waiting, &decision).await?;
     let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let mut tx = context.db.begin().await?;

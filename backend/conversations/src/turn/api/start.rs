@@ -12,9 +12,8 @@ use uuid::Uuid;
 use crate::{
     ServiceError,
     access::Access,
-    attachments::find_attached,
     context::Context,
-    input::{check_file_count, check_message},
+    input::{check_file_count, check_message, find_attached},
     models::Model,
     service::ConversationService,
     store::{

@@ -32,7 +32,7 @@ use crate::{
     store::{
         approvals::{self, NewApproval, NewVerdict},
         decisions::{self, Decider},
-        tool_calls, turns,
+        tool_calls,
     },
     turn::{
         context::{BuiltContext, ContextBuilder},
@@ -183,7 +183,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         // One transaction, so that the votes are never stored without the decision that follows from them.
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            let asked_at = turns::database_now_in(&mut write.tx).await?;
+            let asked_at = write.tx.now().await?;
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
             let id = id.ok_or(WriteError::NotWaiting)?;
             decisions::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
