@@ -145,7 +145,7 @@ async fn try_resume(
         return Ok(None);
     }
     let admitted =
-        quota::NewTurn { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
+        quota::Admission { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {

@@ -43,6 +43,7 @@ use crate::{
         run::{RunParams, Turn},
         subscribe::{EventsAnswer, subscribe_duplicate},
     },
+    user_limits::Weight,
 };
 
 impl ConversationService {
@@ -136,18 +137,36 @@ pub(crate) struct StartParams<'a> {
     pub(crate) files: &'a [FileRow],
     pub(crate) model: &'a Arc<Model>,
     pub(crate) mode: AnswerMode,
-    /// Additional parameters of an API client. `None` for the web UI.
-    pub(crate) api: Option<&'a ApiParams<'a>>,
+    /// The request of an API client that supplies the history. `None` if the stored history is used.
+    pub(crate) api: Option<&'a ApiClientRequest>,
 }
 
-/// Parameters of a turn that only API clients have.
-pub(crate) struct ApiParams<'a> {
-    pub(crate) api_client: ApiClient,
-    /// The client's own ID for a new conversation.
-    pub(crate) own_id: Option<&'a str>,
-    /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) input: Option<Arc<ClientInput>>,
-    pub(crate) chaining: &'a Chaining,
+/// A request of an API client that supplies the history itself.
+#[derive(Clone, Debug)]
+pub struct ApiClientRequest {
+    /// The API client.
+    pub api_client: ApiClient,
+    /// Weight of a direct model call, without tools and without a conversation. `None` for a turn of the agent.
+    pub direct: Option<Weight>,
+    /// The client's own ID of the conversation, or the UUID that the client received.
+    pub chat_id: Option<String>,
+    /// Catalog name of the model. `None` for the default model.
+    pub model: Option<String>,
+    /// Parts of the question, as it is stored. Empty if the request has only results of tools, which answer no new
+    /// question.
+    pub question: Vec<MessagePart>,
+    /// Input for the model, which follows the context of the previous response.
+    pub input: Arc<ClientInput>,
+    /// The response that the request continues, and whether later requests may continue this one.
+    pub chaining: Chaining,
+}
+
+impl ApiClientRequest {
+    /// Creates a request for a turn of the agent. It names no conversation, and cannot be continued by its ID.
+    pub fn new(api_client: ApiClient, model: Option<String>, question: Vec<MessagePart>, input: ClientInput) -> Self {
+        let (input, chaining) = (Arc::new(input), Chaining::default());
+        Self { api_client, direct: None, chat_id: None, model, question, input, chaining }
+    }
 }
 
 /// Result of an attempt to start a turn.
@@ -227,13 +246,13 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     }
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted =
-        quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
+        quota::Admission { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
-    if let Some(ApiParams { api_client, input, chaining, .. }) = api {
-        if let Some(input) = input {
-            input.store(&mut tx, rows.assistant_message_id).await?;
+    if let Some(ApiClientRequest { api_client, input, chaining, .. }) = api {
+        input.store(&mut tx, rows.assistant_message_id).await?;
+        if let Some(kept) = &chaining.kept {
+            kept.store(&mut tx, *api_client, rows.assistant_message_id, chaining.previous).await?;
         }
-        chaining.store(&mut tx, *api_client, rows.assistant_message_id).await?;
     }
     let places =
         if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
@@ -246,7 +265,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         rows,
         model: Arc::clone(model),
         settings,
-        client_input: api.and_then(|api| api.input.clone()),
+        client_input: api.map(|api| Arc::clone(&api.input)),
         mode,
         question: Some(NewQuestion { places, parts: parts.to_vec() }),
     };
@@ -299,9 +318,9 @@ async fn create_conversation(
         client_conversation_id: None,
     };
     let id = conversations::create_conversation_in(tx, new).await?;
-    if let Some(ApiParams { api_client, own_id, .. }) = api {
+    if let Some(ApiClientRequest { api_client, chat_id, .. }) = api {
         api_clients::set_conversation(tx, *api_client, &uuid.to_string(), id).await?;
-        if let Some(own_id) = own_id {
+        if let Some(own_id) = chat_id {
             api_clients::set_conversation(tx, *api_client, own_id, id).await?;
         }
     }
