@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_protocol::{
-    ChatEvent, Decision, MessageId, MessageStatus, Reasoning, RetryOptions, Snapshot, ToolCall, ToolCallId,
+    AnswerMode, ChatEvent, Decision, MessageId, MessageStatus, Reasoning, RetryOptions, Snapshot, ToolCall, ToolCallId,
 };
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -125,13 +125,18 @@ async fn try_resume(
             decided_events(decisions::list_of_last_step(&context.db, message.id).await?, &tool_calls)
         }
     };
+    let mode = message.answer_mode();
+    let plan = match mode {
+        AnswerMode::React => None,
+        AnswerMode::Plan => plans::find_of_turn(&context.db, message.id).await?,
+    };
     let snapshot = ChatEvent::Snapshot(Snapshot {
         assistant_message_id: message.id,
         epoch: rows.epoch,
         content: kept.clone(),
         tool_calls,
         reasoning,
-        plan: plans::find_of_turn(&context.db, message.id).await?,
+        plan,
         status: MessageStatus::Streaming,
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
@@ -153,14 +158,13 @@ async fn try_resume(
     }
     let settings = turn_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
-    let (model, mode) = (Arc::clone(model), message.answer_mode());
     let params = RunParams {
         user,
         permissions: access.permissions.clone(),
         limits: access.limits.clone(),
         conversation_id: row.id,
         rows,
-        model,
+        model: Arc::clone(model),
         settings,
         client_input,
         mode,

@@ -257,8 +257,10 @@ impl Turn {
         mut current: Vec<ModelMessage>,
     ) -> sqlx::Result<ResumeState> {
         let (context, message_id) = (&*self.context, self.params.rows.assistant_message_id);
-        let written = self.log.read_text(str::to_owned);
-        let place = find_place(&context.db, message_id, &written).await?;
+        let place = match self.params.mode {
+            AnswerMode::React => None,
+            AnswerMode::Plan => find_place(&context.db, message_id, &self.log.read_text(str::to_owned)).await?,
+        };
         if let Some(place) = &place {
             // The plan in the prompt contains the results of the completed plan steps. So only the question and the
             // agent steps from `from_step` on are appended.
