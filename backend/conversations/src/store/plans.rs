@@ -25,8 +25,6 @@ const LIST: &str = select_steps!("IN (");
 
 const LIST_ORDER: &str = ") ORDER BY p.message_id, s.revision, s.position";
 
-const OF_ONE: &str = select_steps!("= ? ORDER BY s.revision, s.position");
-
 /// A step with its plan.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct StepRow {
@@ -123,7 +121,8 @@ pub(crate) async fn store(
         })
         .collect();
     create_steps(tx, plan_id, &steps).await?;
-    let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
+    let rows: Vec<StepRow> =
+        tx.query(select_steps!("= ? ORDER BY s.revision, s.position")).bind(message_id).fetch_all().await?;
     let steps = rows.iter().map(StepRow::step).collect();
     let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
     Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })

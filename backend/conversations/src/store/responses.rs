@@ -8,8 +8,6 @@ use uuid::Uuid;
 
 use crate::store::{api_clients::ApiClient, rows::ConversationId};
 
-const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
-
 /// An answer that an API client can continue from.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ResponseRow {
@@ -62,7 +60,7 @@ pub(crate) async fn find(
 
 /// Deletes a stored response: it can no longer be continued from. The answer itself stays.
 pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result<()> {
-    db.writer().query(DELETE).bind(message_id).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM responses WHERE message_id = ?").bind(message_id).execute().await.map(|_| ())
 }
 
 /// Deletes at most `limit` rows of answers that began before `time`. Returns their number.

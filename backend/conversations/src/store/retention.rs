@@ -8,11 +8,6 @@ use tallybook_protocol::MessageId;
 
 use crate::store::{rows::ConversationId, search_index};
 
-const COUNT: &str = "SELECT COUNT(*) AS kept, \
-     CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
-     MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
-     WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL";
-
 /// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a
 /// statement that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small
 /// because their rows can be large; events are many. Foreign keys delete the rows of all other tables.
@@ -150,7 +145,17 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
 
 /// Counts deleted conversations, and those among them that were deleted at `time` or before.
 pub(crate) async fn count(db: &Database, time: DateTime<Utc>) -> sqlx::Result<DeletedRow> {
-    db.reader().query(select!(COUNT)).with_timeout(COMMAND_TIMEOUT).bind(time).fetch_one().await
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*) AS kept, \
+             CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
+             MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
+             WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .bind(time)
+        .fetch_one()
+        .await
 }
 
 /// Counts the tool calls in conversations that were deleted at `time` or before.

@@ -62,8 +62,6 @@ pub(crate) async fn find_turn_settings(
 
 const FIND: &str = "SELECT disabled_tools FROM conversations WHERE id = ?";
 
-const SET: &str = "UPDATE conversations SET disabled_tools = ? WHERE id = ?";
-
 /// Returns the names of the tools that are turned off in a conversation; none if it has just been deleted.
 pub(crate) async fn find_disabled_tools(db: &Database, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
     let column: Option<Option<String>> = db.reader().query(select!(FIND)).bind(id).fetch_optional_value().await?;
@@ -84,7 +82,12 @@ pub(crate) async fn set_disabled_tools(
     names: &BTreeSet<String>,
 ) -> sqlx::Result<()> {
     let column = disabled_tools_column(names);
-    tx.query(SET).bind(column).bind(id).execute().await.map(|_| ())
+    tx.query("UPDATE conversations SET disabled_tools = ? WHERE id = ?")
+        .bind(column)
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns the value of the column.

@@ -202,7 +202,7 @@ const EXEMPT: [(&str, &[&str]); 6] = [
             "turn_settings::find_turn_settings",
             "turn_settings::FIND",
             "turn_settings::lock_disabled_tools",
-            "turn_settings::SET",
+            "turn_settings::set_disabled_tools",
         ],
     ),
     (
