@@ -28,6 +28,7 @@ mod check_config;
 mod command_line;
 mod compression;
 mod config_file;
+mod config_mistakes;
 mod consent;
 mod conversations;
 mod crash;
@@ -68,6 +69,7 @@ mod plan;
 mod playback;
 #[cfg(unix)]
 mod private_files;
+mod prompt_files;
 mod prompted;
 mod provider_key;
 mod reasoning;
