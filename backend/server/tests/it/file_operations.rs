@@ -120,6 +120,19 @@ on_every_engine! {
     }
 }
 
+#[tokio::test]
+async fn a_backup_says_where_the_content_of_files_is() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    TestApp::launch(&engine, &model).kill();
+    let copy = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (is_done, words) = said(&admin(&engine, &model, &["backup", &copy("one.db")]));
+    assert!(is_done && !words.contains("FILES_URL"), "{words}");
+    let (is_done, words) = admin_with_folder(&engine, &model, folder.path(), &["backup", &copy("two.db")]);
+    let expected = format!("Back up FILES_URL next: folder {}.", folder.path().display());
+    assert!(is_done && words.contains(&expected), "{words}");
+}
+
 /// A backup contains the content of files in an embedded database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_backup_has_the_files() {
