@@ -14,6 +14,8 @@ mod memory;
 mod openid;
 mod plan;
 mod position;
+#[cfg(test)]
+mod reference;
 mod review;
 mod secrets;
 mod summary;
