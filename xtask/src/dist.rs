@@ -133,7 +133,7 @@ fn changed_files() -> Result<[(&'static str, String); 2]> {
 fn release_dockerfile(source: &str) -> Result<String> {
     let is_image = |stage: &&str| ![" AS build\n", " AS e2e\n"].iter().any(|name| stage.contains(name));
     let images: String =
-        source.split("\nFROM ").skip(1).filter(is_image).map(|stage| format!("\nFROM {stage}")).collect();
+        source.split("\nFROM ").skip(1).filter(is_image).flat_map(|stage| ["\nFROM ", stage]).collect();
     ensure!(!images.is_empty(), "infra/Dockerfile has no stage of an image");
     Ok(format!("{BUILD_STAGE}{images}"))
 }
@@ -192,7 +192,7 @@ fn starts(archive: &Path, name: &str) -> Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs, process::Command};
+    use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
     use regex::Regex;
 
@@ -236,7 +236,8 @@ mod tests {
     fn an_archive_has_every_file_to_which_its_documents_link() {
         let link = Regex::new(r#"(?:\]\(|(?:src|srcset|href)=")([^)"\s#]+)"#).unwrap();
         let (names, changed) = (archived(), changed_files().unwrap());
-        for document in names.iter().filter(|name| name.ends_with(".md")) {
+        let is_document = |name: &&String| Path::new(name).extension().is_some_and(|extension| extension == "md");
+        for document in names.iter().filter(is_document) {
             let text = changed.iter().find(|(name, _)| name == document).map(|(_, text)| text.clone());
             let text = text.unwrap_or_else(|| fs::read_to_string(workspace::root().join(document)).unwrap());
             for found in link.captures_iter(&text).filter(|found| !found[1].contains(':') && !found[1].starts_with('/'))
@@ -246,7 +247,7 @@ mod tests {
                 for part in found[1].split('/') {
                     match part {
                         ".." => {
-                            assert!(path.pop().is_some(), "{document} links to {}, outside of the archive", &found[1])
+                            assert!(path.pop().is_some(), "{document} links to {}, outside of the archive", &found[1]);
                         }
                         part => path.push(part),
                     }
