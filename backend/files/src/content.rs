@@ -16,7 +16,7 @@ use crate::{
     limits::CHUNK_BYTES,
     objects::Objects,
     store::blobs::{self, BlobRow, IN_DATABASE, NewBlob},
-    upload::Received,
+    upload::{BUFFER_BYTES, Received},
 };
 
 /// Content as a stream of parts.
@@ -48,7 +48,11 @@ pub(crate) enum Source<'a> {
 impl<'a> Source<'a> {
     fn open(self) -> Result<Box<dyn AsyncRead + Send + Unpin + 'a>, FilesError> {
         Ok(match self {
-            Self::File(received) => Box::new(File::from_std(received.open()?)),
+            Self::File(received) => {
+                let mut file = File::from_std(received.open()?);
+                file.set_max_buf_size(BUFFER_BYTES);
+                Box::new(file)
+            }
             Self::Bytes(bytes) => Box::new(bytes),
         })
     }
@@ -63,7 +67,8 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Stores content, unless it is stored already. If two uploads store the same content at once, both succeed.
+    /// Stores content, unless it is stored already. If two uploads store the same content at once, both succeed. The
+    /// content may be purged until a file refers to it; then it is missing or incomplete, and is to be stored again.
     pub(crate) async fn store(
         &self,
         sha256: &str,
@@ -97,15 +102,19 @@ impl Contents {
     async fn store_chunks(&self, sha256: &str, source: Source<'_>) -> Result<(), FilesError> {
         let mut source = source.open()?;
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-        for position in 0_i32.. {
+        let mut parts = 0_i32;
+        loop {
             chunk.clear();
             (&mut source).take(CHUNK_BYTES as u64).read_to_end(&mut chunk).await.map_err(FilesError::Temporary)?;
             if chunk.is_empty() {
                 break;
             }
-            blobs::create_chunk(&self.db, sha256, position, &chunk).await?;
+            if !blobs::create_chunk(&self.db, sha256, parts, &chunk).await? {
+                break;
+            }
+            parts += 1;
         }
-        Ok(blobs::complete(&self.db, sha256).await?)
+        Ok(blobs::complete(&self.db, sha256, parts).await?)
     }
 
     /// Returns the row of content. Fails with `Damaged` if it is missing or incomplete.

@@ -1,5 +1,5 @@
-//! Purges files that no message and no tool call refers to, and content that no file refers to, a day after their last
-//! use. Every replica does this; concurrent purges of the same rows are harmless.
+//! Purges files that no message and no tool call refers to, and content that no file refers to: a day after their last
+//! use, or at once when a user deletes a file. Every replica does this; concurrent purges of the same rows are harmless.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,7 +8,8 @@ use crate::{
     limits::{PURGE_INTERVAL, PURGED_AT_ONCE, UNUSED_HOURS},
     store::{
         blobs::{self, BlobRow, IN_DATABASE},
-        files, is_referred_to,
+        files::{self, FileRow},
+        is_referred_to,
     },
 };
 
@@ -57,8 +58,32 @@ impl Files {
     }
 
     /// Purges content, unless a file refers to it or an upload has used it since `before`.
-    pub(crate) async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
-        let is_deleted = match blobs::delete_unused(&self.db, &blob.sha256, before).await {
+    async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
+        let deleted = blobs::delete_unused(&self.db, &blob.sha256, before).await;
+        self.delete_object(blob, deleted).await
+    }
+
+    /// Purges a file that no message and no tool call refers to, and its content unless another file has the same.
+    pub(crate) async fn purge_file(&self, file: &FileRow) -> Result<(), FilesError> {
+        self.delete_row(file.id).await?;
+        self.purge_unreferenced(file.hashes()).await
+    }
+
+    /// Purges those of these contents that no file refers to, whenever they were used. An upload that is about to refer
+    /// to one of them stores it again.
+    pub(crate) async fn purge_unreferenced(&self, hashes: impl Iterator<Item = &str>) -> Result<(), FilesError> {
+        for sha256 in hashes {
+            if let Some(blob) = blobs::find(&self.db, sha256).await? {
+                let deleted = blobs::delete_complete(&self.db, &blob).await;
+                self.delete_object(&blob, deleted).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the object with content whose row was deleted. Returns `false` if the row was not deleted.
+    async fn delete_object(&self, blob: &BlobRow, deleted: sqlx::Result<bool>) -> Result<bool, FilesError> {
+        let is_deleted = match deleted {
             Err(error) if is_referred_to(&error) => false,
             deleted => deleted?,
         };

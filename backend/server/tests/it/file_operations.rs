@@ -83,7 +83,7 @@ on_every_engine! {
         assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
         let (is_done, words) = said(&admin(&engine, &model, &["files"]));
         assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
-        assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
+        assert!(words.contains("Stored contents: 1, with 5 bytes."), "{words}");
         assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
         let user = words.split_whitespace().next().unwrap();
         let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
