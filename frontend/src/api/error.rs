@@ -27,7 +27,7 @@ impl ApiError {
     pub(crate) fn message(&self, text: Language) -> String {
         match self {
             Self::Unreachable => text.unreachable().to_owned(),
-            Self::Refused { code, detail, status } => match text.problem(code) {
+            Self::Refused { code, detail, status } => match text.problem(code, *status) {
                 Some(words) => words.to_owned(),
                 None if detail.is_empty() => text.refused(*status),
                 None => detail.clone(),

@@ -15,9 +15,9 @@ impl Language {
         }
     }
 
-    /// Returns the message for a problem code of the server (the last segment of the problem's type). `None`: the page
-    /// shows the server's English message.
-    pub(crate) fn problem(self, code: &str) -> Option<&'static str> {
+    /// Returns the message for a problem code of the server (the last segment of the problem's type) and its HTTP status.
+    /// `None`: the page shows the server's English message.
+    pub(crate) fn problem(self, code: &str, status: u16) -> Option<&'static str> {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
@@ -81,9 +81,27 @@ impl Language {
             "invalid-input" => "入力内容を受け付けられませんでした。長さや内容を確認してください。",
             "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
             "shutting-down" => "サーバーがまもなく再起動します。しばらくしてからもう一度お試しください。",
-            "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
+            "storage-unavailable" => {
+                "データベースまたはファイルの保存先に接続できません。しばらくしてからもう一度お試しください。"
+            }
+            // The user's own quota.
+            "storage-full" if status == 413 => {
+                "保存できるファイルの容量を超えています。不要なファイルや会話を削除してから、もう一度お試しください。"
+            }
             "storage-full" => {
-                "データベースの容量不足か、書き込みが許可されていないため、保存できません。管理者に連絡してください。"
+                "サーバーの容量不足か、書き込みが許可されていないため、保存できません。管理者に連絡してください。"
+            }
+            "file-type" => {
+                "この種類のファイルは添付できません。添付できるのは、画像（PNG・JPEG・WebP・GIF）、PDF、Office・OpenDocument文書、HTML、CSV、Markdown、テキストです。"
+            }
+            "file-too-large" => "ファイルが大きすぎます。小さくしてから、もう一度添付してください。",
+            "file-unreadable" => {
+                "ファイルを読み取れません。破損しているか、パスワードで保護されているか、複雑すぎます。"
+            }
+            "no-such-file" => "ファイルが見つかりません。削除された可能性があります。もう一度添付してください。",
+            "file-not-ready" => "ファイルをまだ読み取れません。しばらく待つか、メッセージから外してください。",
+            "model-reads-no-images" => {
+                "このモデルは画像を読めません。画像を読めるモデルを選ぶか、画像を外してから送信してください。"
             }
             "already_decided" => "この呼び出しは、もう許可・拒否できません。今の状態を表示しています。",
             "tool_changed" => {
