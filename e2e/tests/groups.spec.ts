@@ -3,7 +3,8 @@
 
 import { violations } from "../kit/axe.ts";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
+import { textFile, transfer } from "../kit/files.ts";
 
 test.use({ settings: { ACCOUNTS: "on" }, demoPaceMs: 0 });
 
@@ -130,6 +131,15 @@ test("what a user may not do is not offered", async ({ browser, baseURL, request
   await page.reload();
   await expect(page.getByTestId("composer")).toBeEnabled();
   await expect(page.getByTestId("attach")).toHaveCount(0);
+  await alive(page);
+  const [field, notes] = [page.getByTestId("composer"), textFile("notes.txt", "Heron.")];
+  for (const kind of ["dragover", "drop", "paste"] as const) await transfer(field, kind, notes);
+  await expect(page.getByText("Drop files to attach them")).toBeHidden();
+  await expect(page.getByTestId("attachment")).toHaveCount(0);
+  await field.evaluate((field) => field.focus());
+  await page.evaluate(() => document.execCommand("insertText", false, "A text can be pasted."));
+  await expect(field).toHaveValue("A text can be pasted.");
+  await field.fill("");
   await page.getByTestId("conversation-menu").first().click();
   await page.getByTestId("menu-share").click();
   await expect(page.getByTestId("may-not-share")).toContainText("Ask an admin");

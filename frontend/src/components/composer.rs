@@ -32,7 +32,7 @@ use crate::{
     models::Models,
     mount_schedule::in_place,
     reactive::{effect, memo},
-    session::{Phase, Place, Session},
+    session::{FilesOf, Phase, Place, Session},
 };
 
 /// Attribute of the hint as long as it describes keys.
@@ -57,8 +57,10 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         focus_composer();
     }
     let is_dropping = RwSignal::new(false);
-    take_drops(session, is_dropping);
-    take_pastes(session, may_upload.then_some(pasted));
+    take_drops(session, is_dropping, may_upload);
+    if may_upload {
+        take_pastes(session, pasted);
+    }
     let hint = memo(move |_| match () {
         () if is_dropping.get() => Hint::Obstacle(text.drop_here()),
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
@@ -74,11 +76,15 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     let content = view! {
         {lazy(move || {
-            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments { session, pasted })
+            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments {
+                session,
+                of: FilesOf::Draft,
+                pasted: Some(pasted),
+            })
         })}
         {message_field(session, field)}
         <div class="composer-bar">
-            {may_upload.then(|| attach_button(session, text))}
+            {may_upload.then(|| attach_button(session, FilesOf::Draft, text))}
             {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
             // `OF_KEYS`
             <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
@@ -153,14 +159,18 @@ fn take_early_text(session: Session) {
     }
 }
 
-/// Renders the button that attaches files.
-fn attach_button(session: Session, text: Language) -> AnyView {
+/// Renders the button that attaches files to a message.
+pub(crate) fn attach_button(session: Session, of: FilesOf, text: Language) -> AnyView {
+    let (button_name, input_name) = match of {
+        FilesOf::Draft => ("attach", "file-input"),
+        FilesOf::Edit => ("edit-attach", "edit-file-input"),
+    };
     let file_input = NodeRef::<html::Input>::new();
     view! {
         <button
             type="button"
             class="button icon-only quiet"
-            data-testid="attach"
+            data-testid=button_name
             aria-label=text.attach()
             title=text.attach()
             disabled=!browser::IS_HERE
@@ -172,12 +182,12 @@ fn attach_button(session: Session, text: Language) -> AnyView {
             type="file"
             multiple
             hidden
-            data-testid="file-input"
+            data-testid=input_name
             aria-label=text.attach()
             node_ref=file_input
             on:change:target=move |event| {
                 let input = event.target();
-                session.attach(listed(input.files()));
+                session.attach(of, listed(input.files()));
                 // The same file can be chosen again after it was removed.
                 input.set_value("");
             }
@@ -199,12 +209,15 @@ fn listed(files: Option<FileList>) -> Vec<File> {
     (0..files.length()).filter_map(|at| files.get(at)).collect()
 }
 
-/// Adds what the user drops on the page to the message field: files, or text. The document keeps the browser from
-/// opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
-fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
+/// Adds what the user drops on the page to the message field: text, and files if the user may upload them. The document
+/// keeps the browser from opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
+fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
     let take = move |event: &DragEvent| -> Option<()> {
         let data = event.data_transfer()?;
         let is_file = data.types().includes(&"Files".into(), 0);
+        if is_file && !may_upload {
+            return None;
+        }
         let place = event.target()?.dyn_into::<Element>().ok();
         if !is_file && place.is_some_and(|place| matches!(place.closest("input, textarea"), Ok(Some(_)))) {
             return None;
@@ -214,7 +227,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
         if event.type_() == "drop" {
             let dropped = data.get_data("text/plain").unwrap_or_default();
             if is_file {
-                session.attach(listed(data.files()));
+                session.attach(FilesOf::Draft, listed(data.files()));
             } else {
                 session.add_to_draft(&dropped);
             }
@@ -243,19 +256,19 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
 }
 
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
-/// a file, if there is a place for the offer.
-fn take_pastes(session: Session, long_text: Option<RwSignal<Option<String>>>) {
+/// a file.
+fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
     effect(move || {
         let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
             let Some(data) = event.clipboard_data() else { return };
             let has = |kind: &str| data.types().includes(&kind.into(), 0);
             if has("Files") && !has("text/plain") {
                 event.prevent_default();
-                session.attach(listed(data.files()));
+                session.attach(FilesOf::Draft, listed(data.files()));
             }
             let text = data.get_data("text/plain").unwrap_or_default();
             let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE;
-            if let Some(long_text) = long_text.filter(|_| is_long) {
+            if is_long {
                 // A field has these line breaks only.
                 long_text.set(Some(text.replace("\r\n", "\n").replace('\r', "\n")));
             }

@@ -50,7 +50,7 @@ use crate::{
     palette::PaletteAction,
     reactive::effect,
     reading,
-    session::Session,
+    session::{FilesOf, Session},
     setup::{Connecting, OpenedEntry},
     start::{Content, SentContent},
 };
@@ -64,7 +64,7 @@ pub(crate) enum Part {
 /// A part that few visits use.
 pub(crate) enum LazyPart {
     AccountNotice(Navigation),
-    Attachments { session: Session, pasted: RwSignal<Option<String>> },
+    Attachments { session: Session, of: FilesOf, pasted: Option<RwSignal<Option<String>>> },
     FileViewer { viewed: ViewedFiles, shown: FileView },
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
@@ -100,7 +100,7 @@ fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView,
 fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         LazyPart::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
-        LazyPart::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        LazyPart::Attachments { session, of, pasted } => view! { <Attachments session of pasted /> }.into_any(),
         LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
         LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),

@@ -75,8 +75,8 @@ impl State {
                 self.send_after_uploads = None;
             }
             Action::Add(text) => self.draft = joined(&self.draft, &text),
-            Action::Attach(files) => self.attach(files, out),
-            Action::RemoveFile(key) => self.remove_file(&key, out),
+            Action::Attach(of, files) => self.attach(of, files, out),
+            Action::RemoveFile(of, key) => self.remove_file(of, &key, out),
             Action::RetryUpload(key) => self.retry_upload(&key, out),
             Action::ChooseNext(model) => self.next_model = model,
             Action::PlanFirst(plans_first) => self.plans_first = plans_first,
@@ -84,13 +84,9 @@ impl State {
             Action::Send(content, id) => {
                 self.post(&content, Vec::new(), None, id, out);
             }
-            Action::Edit(edited, content, id) => {
-                let files = self.edited_files(edited);
-                self.post(&content, files, Some(edited), id, out);
-            }
-            Action::BeginEdit(edited) => self.edited = edited,
+            Action::Edit(edited, content, id) => self.send_edit(edited, &content, id, out),
+            Action::BeginEdit(edited) => self.begin_edit(edited, out),
             Action::EditLast => self.edit_last(),
-            Action::RemoveEditedFile(id) => self.remove_edited_file(id),
             Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),
             Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),

@@ -17,7 +17,7 @@ use web_sys::File;
 
 use super::{
     drawing::{Drawing, DrawnEntry},
-    files::AttachedFile,
+    files::{AttachedFile, FilesOf},
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
@@ -268,6 +268,16 @@ impl Session {
             let last = state.transcript.entries().last().filter(|last| last.role == Role::Assistant)?;
             Some(Answer { id: last.id, status: last.status, stop_reason: last.stop_reason.clone() })
         })?
+    }
+
+    /// Reads the files of a message.
+    pub(crate) fn with_files<T>(self, of: FilesOf, read: impl FnOnce(&[AttachedFile]) -> T) -> T {
+        match of {
+            FilesOf::Draft => self.files.with(|files| read(files)),
+            FilesOf::Edit => {
+                self.edited.with(|edited| read(edited.as_ref().map(|edited| &*edited.files).unwrap_or_default()))
+            }
+        }
     }
 
     /// Returns `true` while a question is being edited.

@@ -18,6 +18,9 @@ pub(crate) const COMPOSER_FORM_ID: &str = "composer-form";
 /// The element around the message field that has the field's height.
 pub(crate) const COMPOSER_FIELD_ID: &str = "composer-field";
 
+/// The field of a message that is being edited.
+pub(crate) const EDIT_FIELD_ID: &str = "edit-field";
+
 /// The list and the open conversation.
 pub(crate) const PAGE_ID: &str = "page";
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::super::{
     connection::{Connection, Scope, Starting},
     effect::{Effect, Request},
-    files::{AttachedFile, joined_files},
+    files::{AttachedFile, joined_files, missing_file, ready_files},
     input::Creation,
     queue::{MAX_QUEUED, Queue, Queued},
     shown::{Edited, Phase, Place},
@@ -189,8 +189,12 @@ impl State {
         let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
         self.failed = Some(Sent { message: message.clone(), last });
         let was_queued = self.queue.is_sending;
+        let missing = missing_file(&message.files, error).cloned();
         self.take_back(message);
         self.restore(cut, error, out);
+        if let Some(missing) = missing {
+            self.mark_missing(&missing);
+        }
         if was_queued && matches!(error, ApiError::Refused { status: 409, .. }) {
             // Another tab sent a message first. This one waits for the end of that answer.
             self.notice = None;
@@ -256,7 +260,7 @@ impl State {
         self.edited = self.transcript.last_asked().map(|last| Edited {
             id: last.id,
             text: last.text.clone(),
-            files: last.files.clone(),
+            files: last.files.iter().cloned().map(AttachedFile::stored).collect(),
             is_changed: false,
             is_from_field: true,
         });
@@ -269,18 +273,21 @@ impl State {
         }
     }
 
-    /// Removes a file from the question that is being edited.
-    pub(super) fn remove_edited_file(&mut self, id: Uuid) {
-        if let Some(edited) = &mut self.edited {
-            edited.is_changed |= edited.files.iter().any(|file| file.id == id);
-            edited.files.retain(|file| file.id != id);
+    /// Sends another version of a question, once all files of the edit are uploaded.
+    pub(super) fn send_edit(&mut self, id: MessageId, content: &str, new_id: String, out: &mut Vec<Effect>) {
+        let edited = self.edited.as_ref().filter(|edited| edited.id == id);
+        if edited.is_some_and(|edited| edited.files.iter().any(|file| file.ready().is_none())) {
+            self.notice = Some(self.text.upload_failed_first().to_owned());
+            return;
         }
+        let files = self.edited_files(id);
+        self.post(content, files, Some(id), new_id, out);
     }
 
-    /// Returns the files of another version of a question: those that the edit kept, or all of them.
-    pub(super) fn edited_files(&self, id: MessageId) -> Vec<MessageFile> {
+    /// Returns the files of another version of a question: those that the edit kept and added, or all of them.
+    fn edited_files(&self, id: MessageId) -> Vec<MessageFile> {
         match &self.edited {
-            Some(edited) if edited.id == id => edited.files.clone(),
+            Some(edited) if edited.id == id => ready_files(&edited.files),
             _ => self.transcript.find(id).map(|entry| entry.files.clone()).unwrap_or_default(),
         }
     }
@@ -297,7 +304,7 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
-            self.files = joined_files(edited.files, &self.files);
+            self.files = joined_files(ready_files(&edited.files), &self.files);
             self.notice = Some(self.text.edit_moved().to_owned());
         }
     }

@@ -72,6 +72,7 @@ impl Session {
             }
             Effect::Upload(key) => self.start_upload(&key),
             Effect::ForgetFile(key) => self.forget_file(&key),
+            Effect::DeleteFile(id) => self.delete_file(id),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
                 self.spawn(focus_version(wanted, step));
