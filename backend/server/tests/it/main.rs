@@ -41,7 +41,10 @@ mod export;
 mod failed_turns;
 mod feedback;
 mod file_faults;
+#[cfg(target_os = "linux")]
+mod file_memory;
 mod file_operations;
+mod file_quota;
 mod files;
 mod fork;
 mod full_disk;
