@@ -15,7 +15,10 @@ use crate::{
     FilesError,
     limits::CHUNK_BYTES,
     objects::Objects,
-    store::blobs::{self, BlobRow, IN_DATABASE, NewBlob},
+    store::{
+        blobs::{self, BlobRow, IN_DATABASE, NewBlob},
+        is_referred_to,
+    },
     upload::{BUFFER_BYTES, Received},
 };
 
@@ -115,6 +118,34 @@ impl Contents {
             parts += 1;
         }
         Ok(blobs::complete(&self.db, sha256, parts).await?)
+    }
+
+    /// Purges those of these contents that no file refers to, whenever they were used. An upload that is about to refer
+    /// to one of them stores it again.
+    pub(crate) async fn purge_unreferenced(&self, hashes: impl Iterator<Item = &str>) -> Result<(), FilesError> {
+        for sha256 in hashes {
+            if let Some(blob) = blobs::find(&self.db, sha256).await? {
+                let deleted = blobs::delete_complete(&self.db, &blob).await;
+                self.delete_object(&blob, deleted).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the object with content whose row was deleted. Returns `false` if the row was not deleted.
+    pub(crate) async fn delete_object(&self, blob: &BlobRow, deleted: sqlx::Result<bool>) -> Result<bool, FilesError> {
+        let is_deleted = match deleted {
+            Err(error) if is_referred_to(&error) => false,
+            deleted => deleted?,
+        };
+        // After the row: if the process is killed in between, the object remains, which `admin check` finds.
+        if is_deleted
+            && blob.storage != IN_DATABASE
+            && let Some(objects) = &self.objects
+        {
+            objects.delete(&blob.storage).await?;
+        }
+        Ok(is_deleted)
     }
 
     /// Returns the row of content. Fails with `Damaged` if it is missing or incomplete.

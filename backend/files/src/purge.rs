@@ -7,9 +7,8 @@ use crate::{
     Files, FilesError,
     limits::{PURGE_INTERVAL, PURGED_AT_ONCE, UNUSED_HOURS},
     store::{
-        blobs::{self, BlobRow, IN_DATABASE},
-        files::{self, FileRow},
-        is_referred_to,
+        blobs::{self, BlobRow},
+        files,
     },
 };
 
@@ -60,40 +59,6 @@ impl Files {
     /// Purges content, unless a file refers to it or an upload has used it since `before`.
     async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
         let deleted = blobs::delete_unused(&self.db, &blob.sha256, before).await;
-        self.delete_object(blob, deleted).await
-    }
-
-    /// Purges a file that no message and no tool call refers to, and its content unless another file has the same.
-    pub(crate) async fn purge_file(&self, file: &FileRow) -> Result<(), FilesError> {
-        self.delete_row(file.id).await?;
-        self.purge_unreferenced(file.hashes()).await
-    }
-
-    /// Purges those of these contents that no file refers to, whenever they were used. An upload that is about to refer
-    /// to one of them stores it again.
-    pub(crate) async fn purge_unreferenced(&self, hashes: impl Iterator<Item = &str>) -> Result<(), FilesError> {
-        for sha256 in hashes {
-            if let Some(blob) = blobs::find(&self.db, sha256).await? {
-                let deleted = blobs::delete_complete(&self.db, &blob).await;
-                self.delete_object(&blob, deleted).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes the object with content whose row was deleted. Returns `false` if the row was not deleted.
-    async fn delete_object(&self, blob: &BlobRow, deleted: sqlx::Result<bool>) -> Result<bool, FilesError> {
-        let is_deleted = match deleted {
-            Err(error) if is_referred_to(&error) => false,
-            deleted => deleted?,
-        };
-        // After the row: if the process is killed in between, the object remains, which `admin check` finds.
-        if is_deleted
-            && blob.storage != IN_DATABASE
-            && let Some(objects) = &self.contents.objects
-        {
-            objects.delete(&blob.storage).await?;
-        }
-        Ok(is_deleted)
+        self.contents.delete_object(blob, deleted).await
     }
 }

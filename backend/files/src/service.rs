@@ -167,7 +167,7 @@ impl Files {
                 Ok(false) => {}
                 Err(error) => {
                     // The content of refused files would take storage for a day without counting for the user.
-                    if let Err(error) = self.purge_unreferenced(new.hashes()).await {
+                    if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
                         tracing::warn!(%error, "the content of a refused file is purged later");
                     }
                     return Err(error);
@@ -333,6 +333,12 @@ impl Files {
             tracing::warn!(%error, "a deleted file is purged later");
         }
         Ok(())
+    }
+
+    /// Purges a file that no message and no tool call refers to, and its content unless another file has the same.
+    pub(crate) async fn purge_file(&self, file: &FileRow) -> Result<(), FilesError> {
+        self.delete_row(file.id).await?;
+        self.contents.purge_unreferenced(file.hashes()).await
     }
 
     /// Deletes the row of a file that nothing refers to. Returns `false` if a message or tool call refers to it.
