@@ -23,7 +23,7 @@ use crate::{
         composer::Composer,
         dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
         lazy::{LazyPart, lazy},
-        message::shown::{Played, Used},
+        message::shown::{EditedFiles, Played, Used},
         parts::{
             commands::on_command,
             ids::DOCK_ID,
@@ -39,7 +39,7 @@ use crate::{
     mount_schedule::scheduled,
     notification,
     reactive::{effect, memo},
-    session::{Answer, AnswerEnd, Phase, Place, Session},
+    session::{Answer, AnswerEnd, FilesOf, Phase, Place, Session},
     transcript::Transcript,
 };
 
@@ -107,6 +107,7 @@ pub(crate) fn ChatPane(
     provide_context(played);
     let used: ShownUsage = RwSignal::new(None);
     provide_context(Used(used));
+    provide_context(EditedFiles(Callback::new(edited_files)));
     let file_view = FileView(RwSignal::new(None));
     provide_context(file_view);
     let is_played = memo(move |_| match session.place.get() {
@@ -243,6 +244,14 @@ fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolC
         });
         on_cleanup(move || seen.remove());
     });
+}
+
+/// Renders the files of the question that is being edited.
+fn edited_files(session: Session) -> AnyView {
+    lazy(move || {
+        let has_files = session.with_files(FilesOf::Edit, |files| !files.is_empty());
+        has_files.then_some(LazyPart::Attachments { session, of: FilesOf::Edit, pasted: None })
+    })
 }
 
 /// Renders the notices about the conversation, and about the last request.

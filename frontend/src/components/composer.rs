@@ -1,5 +1,6 @@
 //! The message field. It grows with its text, takes files, sends on Enter, and has a Stop button while a turn runs.
 
+pub(crate) mod attach_button;
 pub(crate) mod attachments;
 pub(crate) mod file_names;
 pub(crate) mod plan_switch;
@@ -14,12 +15,15 @@ use leptos::{
 };
 use tallybook_protocol::Rights;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, File, FileList};
+use web_sys::Element;
 
 use crate::{
     browser::{self, TypedEarly},
     components::{
-        composer::plan_switch::PlanSwitch,
+        composer::{
+            attach_button::{attach_button, listed},
+            plan_switch::PlanSwitch,
+        },
         lazy::{LazyPart, lazy},
         parts::{
             icon::{Draw, Icon},
@@ -28,7 +32,7 @@ use crate::{
             typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
         },
     },
-    language::{Language, use_language},
+    language::use_language,
     models::Models,
     mount_schedule::in_place,
     reactive::{effect, memo},
@@ -159,54 +163,11 @@ fn take_early_text(session: Session) {
     }
 }
 
-/// Renders the button that attaches files to a message.
-pub(crate) fn attach_button(session: Session, of: FilesOf, text: Language) -> AnyView {
-    let (button_name, input_name) = match of {
-        FilesOf::Draft => ("attach", "file-input"),
-        FilesOf::Edit => ("edit-attach", "edit-file-input"),
-    };
-    let file_input = NodeRef::<html::Input>::new();
-    view! {
-        <button
-            type="button"
-            class="button icon-only quiet"
-            data-testid=button_name
-            aria-label=text.attach()
-            title=text.attach()
-            disabled=!browser::IS_HERE
-            on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
-        >
-            <Draw icon=Icon::Clip />
-        </button>
-        <input
-            type="file"
-            multiple
-            hidden
-            data-testid=input_name
-            aria-label=text.attach()
-            node_ref=file_input
-            on:change:target=move |event| {
-                let input = event.target();
-                session.attach(of, listed(input.files()));
-                // The same file can be chosen again after it was removed.
-                input.set_value("");
-            }
-        />
-    }
-    .into_any()
-}
-
 /// The line below the field: why a message cannot be sent, or what keys do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hint {
     Obstacle(&'static str),
     Keys(&'static str),
-}
-
-/// Returns the files of a list.
-fn listed(files: Option<FileList>) -> Vec<File> {
-    let Some(files) = files else { return Vec::new() };
-    (0..files.length()).filter_map(|at| files.get(at)).collect()
 }
 
 /// Adds what the user drops on the page to the message field: text, and files if the user may upload them. The document

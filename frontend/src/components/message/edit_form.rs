@@ -11,8 +11,8 @@ use tallybook_protocol::{MessageId, Rights};
 use crate::{
     browser,
     components::{
-        composer::attach_button,
-        lazy::{LazyPart, lazy},
+        composer::attach_button::attach_button,
+        message::shown::EditedFiles,
         parts::{
             commands::escapes,
             ids::{COMPOSER_ID, EDIT_FIELD_ID},
@@ -78,9 +78,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 send();
             }
         >
-            {lazy(move || {
-                has_files.get().then_some(LazyPart::Attachments { session, of: FilesOf::Edit, pasted: None })
-            })}
+            {use_context::<EditedFiles>().map(|EditedFiles(draw)| draw.run(session))}
             <div class="composer-field" data-text=move || draft.get()>
                 <textarea
                     id=EDIT_FIELD_ID
