@@ -41,13 +41,13 @@ pub(crate) fn begin() {
     SCHEDULE.set(Some(Schedule::default()));
 }
 
-/// Reschedule the signal of the next part to build before the page is attached.
+/// Returns the signal of the next part to build before the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn next() -> Option<RwSignal<bool>> {
     SCHEDULE.with_borrow_mut(|schedule| schedule.as_mut()?.first.pop_front())
 }
 
-/// Reschedule the parts to build after the page is attached.
+/// Returns the parts to build after the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn take_deferred() -> Vec<DeferredPart> {
     SCHEDULE

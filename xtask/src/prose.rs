@@ -86,6 +86,9 @@ mod tests {
         assert_eq!(found("a.md", "The answer goes on later."), 1);
         assert_eq!(found("a.ts", "test('a turn goes on after a restart', async () => {"), 1);
         assert_eq!(found("a.sql", "-- what came of it"), 1);
+        assert_eq!(found("frontend/src/i18n/a.rs", "share: \"LazyChunks messages are not included.\""), 1);
+        assert_eq!(found("frontend/src/i18n/a.rs", "share: \"Turn on JavaScript to send messages.\""), 0);
+        assert_eq!(found("frontend/src/a.rs", "let text = \"LazyChunks are not here.\";"), 0);
         assert_eq!(found("a.md", "The server resumes the turn after a restart."), 0);
     }
 

@@ -8,7 +8,7 @@ texts! {
     share: "Share", "共有";
     share_title: "Share this conversation", "この会話を共有";
     share_note:
-        "Anyone with the link can read the conversation as it is now. LazyChunks messages are not included.",
+        "Anyone with the link can read the conversation as it is now. Later messages are not included.",
         "リンクを知っている人は誰でも、現時点までの会話を読めます。これ以降のメッセージは含まれません。";
     share_tool_calls: "Include tool calls", "ツール呼び出しも含める";
     share_files: "Include files", "ファイルも含める";
