@@ -54,7 +54,7 @@ fn content(session: Session, offer: NewChatInfo) -> AnyView {
                 >
                     <span class="example-text">{question}</span>
                     <span class="example-foot" aria-hidden="true">
-                        <code class="example-tool">{tools.join(", ")}</code>
+                        <span class="example-tool">{tools.join(", ")}</span>
                         <Draw icon=Icon::ArrowUp />
                     </span>
                 </button>
@@ -113,7 +113,7 @@ fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
     let (tools, more) = offer.named();
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
-        let name = tool.shown_name();
+        let name = text.tool_title(&tool.name);
         let (about, lang) = text.tool_about(&tool.name, tool.about);
         view! {
             <li class="has-menu">
