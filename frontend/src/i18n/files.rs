@@ -86,9 +86,9 @@ impl Language {
         } else if let Some(size) = context.strip_prefix("image ") {
             format!("画像 {size}")
         } else if let Some(of) = context.strip_prefix("part of page 1 of ") {
-            format!("{of}ページ中 1ページ目の一部")
+            format!("全{of}ページ中1ページ目の一部")
         } else if let Some((pages, of)) = context.strip_prefix("pages ").and_then(|rest| rest.split_once(" of ")) {
-            format!("{of}ページ中 {pages}")
+            format!("全{of}ページ中{pages}ページ")
         } else {
             context.to_owned()
         }

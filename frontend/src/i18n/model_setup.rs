@@ -42,8 +42,8 @@ texts! {
     model_list: "The provider's models", "提供元のモデル";
 
     // Further settings.
-    model_context: "Context size, in tokens", "コンテキストの大きさ（トークン）";
-    model_max_tokens: "Longest answer, in tokens", "回答の最大の長さ（トークン）";
+    model_context: "Context size, in tokens", "コンテキスト長（トークン）";
+    model_max_tokens: "Longest answer, in tokens", "回答の最大トークン数";
     model_tool_mode: "Tools", "ツール";
     tools_auto: "Automatic", "自動";
     tools_native: "Native", "ネイティブ";

@@ -16,7 +16,7 @@ texts! {
     share_create: "Create link", "リンクを作成";
     may_not_share:
         "Only some groups may share conversations, and you are in none of them. Ask an admin.",
-        "会話を共有できるのは一部のグループだけで、あなたはそのメンバーではありません。管理者に相談してください。";
+        "会話を共有できるのは、一部のグループのメンバーだけです。管理者に相談してください。";
     share_creating: "Creating the link…", "リンクを作成しています…";
     share_revoke: "Revoke", "取り消す";
     share_close: "Close", "閉じる";

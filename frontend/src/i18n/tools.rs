@@ -28,7 +28,7 @@ texts! {
     server_connecting_note: "Its tools become available once it is connected.", "接続が完了すると、ツールを使えるようになります。";
     server_failed_note:
         "Tools unavailable. Still retrying… Check the server's address and token in the settings, and the server's log.",
-        "ツールを利用できません。再接続を試し続けています。設定のアドレスとトークン、サーバーのログを確認してください。";
+        "ツールを利用できません。再接続を繰り返しています。設定のアドレスとトークン、サーバーのログを確認してください。";
     risk_low: "low risk", "低リスク";
     risk_low_about: "Runs without approval", "確認なしで実行されます";
     risk_high: "high risk", "高リスク";
@@ -69,7 +69,7 @@ texts! {
     continue_editing_input: "Continue editing the input", "入力の編集を再開";
     discard_input_changes: "Discard changes", "変更を破棄";
     input_as_json: "Input as JSON", "入力（JSON）";
-    input_not_object: "The input must be one JSON object: { … }", "入力は1つのJSONオブジェクト { … } にしてください";
+    input_not_object: "The input must be one JSON object: { … }", "入力は1つのJSONオブジェクト{ … }にしてください";
     review_calls: "Review", "確認する";
     allow_all: "Allow all once", "すべて今回だけ許可";
     deny_all: "Deny all", "すべて拒否";
@@ -157,7 +157,7 @@ impl Language {
     pub(crate) fn allow_to_run(self, tool: &str) -> String {
         match self {
             Self::English => format!("Allow {tool} to run?"),
-            Self::Japanese => format!("{tool} の実行を許可しますか？"),
+            Self::Japanese => format!("{tool}の実行を許可しますか？"),
         }
     }
 
