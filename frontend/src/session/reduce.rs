@@ -12,7 +12,7 @@ mod stream;
 mod waiting;
 
 use super::{
-    connection::{Connection, Refetch, RefetchReason, Scope, Starting},
+    connection::{Connection, Event, Refetch, RefetchReason, Scope, Starting},
     effect::{Effect, Request},
     input::{Action, Input, Response},
     shown::Place,
@@ -110,9 +110,9 @@ impl State {
         }
     }
 
-    /// Handles the response to the current request. The table in `connection` has the transitions.
+    /// Handles the response to the current request.
     fn on_response(&mut self, response: Response, out: &mut Vec<Effect>) {
-        match (response, std::mem::replace(&mut self.connection, Connection::Idle)) {
+        match (response, self.connection.clone()) {
             (Response::Created(created), Connection::Creating(message)) => self.on_created(created, message, out),
             (Response::Started(started), Connection::Starting(starting)) => self.on_started(started, starting, out),
             (Response::Joined(joined), Connection::Joining) => self.on_joined(joined, out),
@@ -120,12 +120,9 @@ impl State {
             (Response::Selected(selected), Connection::Selecting { wanted, step }) => {
                 self.on_selected(selected, wanted, step, out);
             }
-            (Response::Events(events), Connection::Streaming) => {
-                self.connection = Connection::Streaming;
-                self.on_events(events, out);
-            }
+            (Response::Events(events), Connection::Streaming) => self.on_events(events, out),
             (Response::Crowded, Connection::Joining | Connection::Streaming) => {
-                self.wait_for(Connection::Crowded, Request::CrowdedPause, out);
+                self.wait_for(Event::Crowd, Request::CrowdedPause, out);
             }
             (Response::Interrupted, Connection::Streaming) => self.back_off(out),
             (Response::Tick, Connection::Backoff(left)) => self.on_tick(left, out),
@@ -135,7 +132,7 @@ impl State {
                 self.refetch(Refetch { why: RefetchReason::Poll, scope: Scope::Newest }, out);
             }
             // The response does not match the request.
-            (_, connection) => self.connection = connection,
+            _ => {}
         }
     }
 }

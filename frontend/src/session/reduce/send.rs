@@ -7,7 +7,7 @@ use tallybook_protocol::{AnswerMode, MessageFile, MessageId};
 use uuid::Uuid;
 
 use super::super::{
-    connection::{Connection, Scope, Starting},
+    connection::{Connection, Event, Scope, Starting},
     effect::{Effect, Request},
     files::{AttachedFile, joined_files},
     input::Creation,
@@ -93,7 +93,7 @@ impl State {
         match (&self.place, &self.connection) {
             (Place::Open(uuid), Connection::Idle | Connection::Refetching(_)) => self.deliver(*uuid, message, out),
             (Place::NewChat, _) => {
-                self.wait_for(Connection::Creating(message.clone()), Request::Create(message), out);
+                self.wait_for(Event::Create(message.clone()), Request::Create(message), out);
             }
             // The messages before it are still being loaded.
             _ => self.pending_send = Some(message),
@@ -112,7 +112,7 @@ impl State {
             self.refetch_scope = Scope::All;
         }
         let request = Request::Send(uuid, message.clone());
-        self.wait_for(Connection::Starting(Starting::Message { message, cut }), request, out);
+        self.wait_for(Event::Start(Starting::Message { message, cut }), request, out);
     }
 
     /// Sends the message that waits for the conversation to be loaded, unless a turn runs. Returns `true` if it is
@@ -170,7 +170,7 @@ impl State {
     pub(super) fn on_started(&mut self, started: Result<(), ApiError>, starting: Starting, out: &mut Vec<Effect>) {
         match (started, starting) {
             (Ok(()), starting) => {
-                self.connection = Connection::Streaming;
+                self.change_connection(Event::Stream);
                 // A decision resumes a turn that the queue did not wait for.
                 self.queue.waits &= !self.queue.is_sending && starting != Starting::Decide;
                 (self.stream.last_event, self.stream.attempt) = (None, 0);
@@ -414,7 +414,9 @@ impl State {
             Elsewhere::Files(files)
                 if self.unstored.is_none() && !self.files.iter().any(AttachedFile::is_uploading) =>
             {
-                self.files = files.into_iter().filter(|file| file.ready().is_some()).collect();
+                // Only this tab can upload its failed files again.
+                let failed = std::mem::take(&mut self.files).into_iter().filter(|file| file.ready().is_none());
+                self.files = files.into_iter().filter(|file| file.ready().is_some()).chain(failed).collect();
             }
             Elsewhere::Draft(_) | Elsewhere::Files(_) | Elsewhere::Queue(_) => {}
         }
