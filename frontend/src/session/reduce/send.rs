@@ -409,7 +409,11 @@ impl State {
     /// Adopts a change that another tab made to the unsent texts, unless the same text is being sent or edited here.
     pub(super) fn on_other_tab(&mut self, change: Elsewhere) {
         match change {
-            Elsewhere::Draft(text) if self.unstored.is_none() => self.draft = text,
+            Elsewhere::Draft(text) if self.unstored.is_none() => {
+                self.draft = text;
+                // The user asked to send another text.
+                self.send_after_uploads = None;
+            }
             Elsewhere::Queue(queue) if self.queue.edited.is_none() => self.adopt_queue(queue),
             Elsewhere::Files(files)
                 if self.unstored.is_none() && !self.files.iter().any(AttachedFile::is_uploading) =>

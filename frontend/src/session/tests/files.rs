@@ -6,9 +6,10 @@ use super::*;
 use crate::session::{
     files::{AttachedFile, MAX_FILES, Upload, message_file},
     shown::Edited,
+    storage::Elsewhere,
 };
 
-fn stored(number: u128) -> FileInfo {
+pub(super) fn stored(number: u128) -> FileInfo {
     FileInfo {
         id: Uuid::from_u128(number),
         name: format!("{number}.png"),
@@ -192,4 +193,18 @@ fn an_edit_keeps_the_files_that_were_not_removed() {
     assert_eq!(here.reloaded().state.edited.unwrap().files, [file(2)]);
     here.act(Action::Edit(MessageId(10), "Q1, again".to_owned(), "id".to_owned()));
     assert_eq!(sent(&here).files, [file(2)]);
+}
+
+#[test]
+fn a_change_in_another_tab_keeps_failed_uploads_and_cancels_a_message_that_waits() {
+    let mut here = TestPage::open("Q1");
+    attach(&mut here, &[1]);
+    here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
+    here.tell(Input::Elsewhere(Elsewhere::Files(Vec::new())));
+    assert_eq!(attached(&here), ["1.png"]);
+    here.act(Action::RetryUpload("1".to_owned()));
+    here.send("Q2");
+    here.tell(Input::Elsewhere(Elsewhere::Draft("Q2, changed".to_owned())));
+    upload(&mut here, 1);
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2, changed", Phase::Idle), "it was not sent");
 }
