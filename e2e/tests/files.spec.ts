@@ -124,6 +124,8 @@ test("the viewer says if the text of a file is not complete", async ({ page, mod
   await shown(page).first().click();
   const viewer = page.getByTestId("file-viewer");
   await expect(viewer.getByTestId("text-truncated")).toBeVisible();
+  await page.keyboard.press("Control+ArrowRight");
+  await expect(viewer.getByTestId("text-truncated"), "a key with a modifier is the browser's").toBeVisible();
   await page.keyboard.press("ArrowRight");
   await expect(viewer.getByTestId("file-text")).toContainText("Short.");
   await expect(viewer.getByTestId("text-truncated")).toHaveCount(0);

@@ -10,7 +10,10 @@ use crate::{
     browser,
     components::{
         palette::{Palette, PaletteKey, option_id},
-        parts::icon::{Draw, Icon},
+        parts::{
+            icon::{Draw, Icon},
+            list_steps::AtEnd,
+        },
     },
     conversation_list::ConversationList,
     language::{Language, use_language},
@@ -47,10 +50,7 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
         let count = found.with_untracked(Vec::len);
         let at = chosen.get_untracked();
         let next = match key {
-            PaletteKey::Down => (at + 1) % count.max(1),
-            PaletteKey::Up => (at + count.max(1) - 1) % count.max(1),
-            PaletteKey::First => 0,
-            PaletteKey::Last => count.saturating_sub(1),
+            PaletteKey::Step(step) => step.from(Some(at), count, AtEnd::Wrap).unwrap_or_default(),
             PaletteKey::Choose => {
                 if let Some(action) = found.with_untracked(|found| found.get(at).map(|hit| hit.choice.action)) {
                     choose(action);
