@@ -54,9 +54,9 @@ export async function alive(page: Page): Promise<void> {
 }
 
 /** Holds back the page's WASM module, so that the page cannot become interactive. Returns a function that releases it. */
-export async function holdProgram(page: Page): Promise<() => void> {
+export async function holdProgram(page: Page, file = "tallybook_bg"): Promise<() => void> {
   const held = gate();
-  await page.route("**/tallybook_bg.wasm", async (route) => {
+  await page.route(`**/${file}.wasm`, async (route) => {
     await held.opened;
     await route.continue();
   });

@@ -25,8 +25,8 @@ use web_sys::{HtmlDocument, Window};
 pub(crate) use self::attach::{DrawnPart, begin, finish};
 pub(crate) use self::{
     attach::{
-        ATTACHED, DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released,
-        remove_stale, replace_children, replace_stale,
+        ATTACHED, ATTACHED_MORE, COPIED, DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale,
+        insert, released, remove_stale, replace_children, replace_stale, replay_presses,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},
@@ -40,7 +40,7 @@ pub(crate) use self::{
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
-    typed::{SENDS, TAKEN, TypedEarly, release_field, take_field},
+    typed::{SENDS, TAKEN, TypedEarly, chosen_early, listed, release_field, take_field, take_files},
     upload::upload,
 };
 use crate::{

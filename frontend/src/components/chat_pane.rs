@@ -296,7 +296,6 @@ fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
                 type="button"
                 class="button small"
                 data-testid="unarchive"
-                disabled=!browser::IS_HERE
                 on:click=move |_| list.archive(&[uuid], false)
             >
                 {text.unarchive()}

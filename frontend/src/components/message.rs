@@ -234,10 +234,8 @@ impl MessageView {
         self.place.set_value(Some(SendWrapper::new(placed)));
         if is_new {
             untrack(|| self.draw());
-        } else if let Ok(Some(pressed)) = article.query_selector(&format!("[{}]", browser::PRESSED)) {
-            // It was pressed before the page could act on it.
-            let _ = pressed.remove_attribute(browser::PRESSED);
-            spawn_local(async move { pressed.unchecked_into::<web_sys::HtmlElement>().click() });
+        } else if let Ok(Some(_)) = article.query_selector(&format!("[{}]", browser::PRESSED)) {
+            spawn_local(async { browser::replay_presses() });
         }
         article
     }

@@ -65,7 +65,8 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
                     type="button"
                     class="button small"
                     data-testid=name
-                    disabled=!browser::IS_HERE
+                    // Only calls can be allowed whose input this page has shown.
+                    disabled=name == "allow-all" && !browser::IS_HERE
                     // Still focusable, so that a screen reader can reach the reason.
                     aria-disabled=move || why_not.get().map(|_| "true")
                     aria-description=move || why_not.get()
@@ -80,7 +81,7 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let why_not = Signal::derive(move || is_unseen.get().then(|| text.show_all_inputs_first()));
     let at_any_time = Signal::stored(None);
     view! {
-        {move || drawn().map(|html| view! { <div class="consent-note" inner_html=html></div> })}
+        {move || drawn().map(|html| view! { <div class="consent-note" data-copied inner_html=html></div> })}
         <div class="consent-note" id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
             {move || (count.get() > 0).then(|| {

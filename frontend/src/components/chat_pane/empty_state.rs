@@ -46,7 +46,6 @@ fn content(session: Session, offer: NewChatInfo) -> AnyView {
                     type="button"
                     class="example"
                     data-testid="example"
-                    disabled=!browser::IS_HERE
                     on:click=move |_| {
                         session.send(&asked);
                         begin_to_write_after_press();
@@ -86,7 +85,6 @@ fn demo_notice() -> AnyView {
                 class="button primary"
                 data-testid="connect-model"
                 aria-haspopup="dialog"
-                disabled=!browser::IS_HERE
                 on:click=move |_| connecting.open(EntryKind::Model)
             >
                 {text.connect_model()}
@@ -136,7 +134,6 @@ fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
                         class="button quiet small"
                         data-testid="more-tools"
                         aria-haspopup="dialog"
-                        disabled=!browser::IS_HERE
                         on:click=|_| browser::press(tools_button::BUTTON_ID)
                     >
                         {text.more_tools(more)}

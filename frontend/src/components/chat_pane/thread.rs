@@ -240,6 +240,7 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
                 tick().await;
                 browser::replace_stale();
                 browser::remove_stale();
+                browser::replay_presses();
             });
         }
         if were_coming == Some(true) && earlier == Loading::Idle {

@@ -6,6 +6,12 @@ use uuid::Uuid;
 /// The button that closes a sidebar drawer.
 pub(crate) const CLOSE_ID: &str = "close-sidebar";
 
+/// The button that attaches files.
+pub(crate) const ATTACH_ID: &str = "attach";
+
+/// The field in which the user chooses files.
+pub(crate) const FILES_ID: &str = "files";
+
 /// The message field.
 pub(crate) const COMPOSER_ID: &str = "composer";
 
