@@ -30,7 +30,7 @@ pub(crate) use self::{
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},
-    clock::{calendar, in_days, local_time, now, time_of_day},
+    clock::{LocalTime, calendar, in_days, local_time, now, time_of_day},
     focus::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
