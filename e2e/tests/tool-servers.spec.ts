@@ -51,7 +51,7 @@ test.afterAll(() => {
   rmSync(others, { force: true });
 });
 
-test("the start page has an example for each tool server", async ({ page, request }) => {
+test("the start page has an example for each tool server", async ({ page, request, baseURL }) => {
   await expect
     .poll(async () => {
       const { servers }: { servers: { status: string }[] } = await (await request.get("/api/tools")).json();
@@ -59,11 +59,11 @@ test("the start page has an example for each tool server", async ({ page, reques
     }, { timeout: 30_000 })
     .toEqual(["connected", "connected"]);
   await page.goto("/");
-  await expect(page.locator(".example-tool")).toHaveText([/^[^_]+$/, "process", "http"]);
-  await expect(page.locator(".example-text").nth(1)).toHaveText("What can you do with the tools of “process”?");
-  await page.setExtraHTTPHeaders({ "accept-language": "ja" });
+  await expect(page.locator(".example-tool")).toHaveText([/^[^_]+$/, "http", "process"]);
+  await expect(page.locator(".example-text").nth(1)).toHaveText("What can you do with the tools of “http”?");
+  await page.context().addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
   await page.goto("/");
-  await expect(page.locator(".example-text").nth(2)).toHaveText("「http」のツールで何ができる？");
+  await expect(page.locator(".example-text").nth(2)).toHaveText("「process」のツールで何ができる？");
 });
 
 for (const server of ["process", "http"]) {

@@ -17,7 +17,7 @@ const MAX_EXAMPLES: usize = 3;
 /// The tools and the model that a new chat can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NewChatInfo {
-    /// The tools, in the server's order.
+    /// The first tools: the built-in ones, then those of servers.
     pub(crate) tools: Vec<ToolSummary>,
     /// Number of tools that are not in `tools`.
     pub(crate) more: usize,
@@ -56,7 +56,9 @@ impl NewChatInfo {
                 servers.push(server.clone());
             }
         }
-        let tools = tools.iter().take(MAX_TOOLS).map(|tool| {
+        // The questions are about the built-in tools, so the tools of servers are cut first.
+        let (own, of_servers): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.server.is_none());
+        let tools = own.into_iter().chain(of_servers).take(MAX_TOOLS).map(|tool| {
             let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
             ToolSummary { about: about.to_owned(), name: tool.name.clone() }
         });
@@ -149,9 +151,9 @@ mod tests {
     #[test]
     fn each_tool_server_has_an_example_however_many_tools_it_has() {
         let many: Vec<String> = (0..MAX_TOOLS).map(|n| format!("files__tool_{n}")).collect();
-        let mut names = vec!["add", "subtract", "multiply", "divide"];
+        let mut names = vec!["add"];
         names.extend(many.iter().map(String::as_str));
-        names.push("mail__send");
+        names.extend(["mail__send", "divide", "multiply"]);
         assert_eq!(shown(&offer("openai", &names)), ["Multiply+Divide", "files", "mail"]);
         assert_eq!(shown(&offer("openai", &["a__x", "b__x", "c__x", "d__x"])), ["a", "b", "c"]);
         let demo = offer("demo", &["multiply", "files__read"]);

@@ -109,7 +109,7 @@ pub(super) enum Event {
     Crowd,
     /// The tab is hidden, or a poll from it failed.
     Hide,
-    /// Nothing is awaited any more: no turn runs, or the request failed for good.
+    /// Nothing is awaited any more: no turn runs, or the request is not retried.
     Rest,
     /// The conversation was deleted.
     Delete,

@@ -112,7 +112,7 @@ impl World {
         }
     }
 
-    /// Reports what is left in the field of the new chat.
+    /// Reports the text and the file that wait in the field of the new chat.
     pub(super) fn adopt_draft(&mut self) {
         let (text, number) = self.for_new_chat.take().unzip();
         let files = number.map(uploaded).into_iter().collect();
