@@ -131,12 +131,14 @@ impl Connection {
             (Self::Refetching(_) | Self::Selecting { .. } | Self::Backoff(_), Event::Join) => Self::Joining,
             (Self::Creating(_) | Self::Starting(_) | Self::Joining, Event::Stream) => Self::Streaming,
             // A place that could not be loaded is idle until the page is interactive.
-            (Self::Idle | Self::Joining | Self::Streaming | Self::Backoff(_), Event::BackOff(seconds)) => {
-                Self::Backoff(seconds)
-            }
-            (Self::Refetching(Refetch { why: RefetchReason::Follow, .. }), Event::BackOff(seconds)) => {
-                Self::Backoff(seconds)
-            }
+            (
+                Self::Idle
+                | Self::Joining
+                | Self::Streaming
+                | Self::Backoff(_)
+                | Self::Refetching(Refetch { why: RefetchReason::Follow, .. }),
+                Event::BackOff(seconds),
+            ) => Self::Backoff(seconds),
             (Self::Joining | Self::Streaming, Event::Crowd) => Self::Crowded,
             (Self::Joining | Self::Streaming | Self::Crowded | Self::Backoff(_), Event::Hide) => Self::Hidden,
             (Self::Refetching(refetch), Event::Hide) if !refetch.is_check() => Self::Hidden,

@@ -124,8 +124,8 @@ impl World {
 
     /// Another tab with this conversation changes the unsent texts that all tabs share.
     pub(super) fn other_tab(&mut self, what: usize) {
-        let State { draft, files, queue, .. } = self.page.state.clone();
-        let (draft, mut files, mut queue) = (draft, files, Queue { edited: None, edited_text: None, ..queue });
+        let State { draft, mut files, mut queue, .. } = self.page.state.clone();
+        (queue.edited, queue.edited_text) = (None, None);
         match what % 6 {
             0 => {
                 self.last_typed += 1;
