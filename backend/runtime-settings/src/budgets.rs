@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use tallybook_accounts::{AuditAction, UserId, note_audit};
+use serde_json::json;
+use tallybook_accounts::{AuditAction, UserId, note_audit_change};
 use tallybook_conversations::BudgetOwner;
-use tallybook_database::with_retries;
+use tallybook_database::{Transaction, with_retries};
 use tallybook_protocol::Budget;
 
 use crate::{
@@ -42,6 +43,7 @@ impl RuntimeSettings {
             if version.is_some_and(|version| version != current) {
                 return Err(SettingsError::SettingsChanged);
             }
+            let before = budget_store::list_in(&mut tx).await?;
             budget_store::delete_all(&mut tx).await?;
             for budget in &budgets {
                 let missing = match BudgetOwner::parse(&budget.principal) {
@@ -55,13 +57,24 @@ impl RuntimeSettings {
                 }
                 budget_store::create(&mut tx, budget).await?;
             }
-            note_audit(&mut tx, Some(actor), actor, AuditAction::BudgetsChanged, &summary(&budgets)).await?;
+            note_change(&mut tx, actor, &before, &budgets).await?;
             Ok(tx.commit().await?)
         })
         .await?;
         self.refresh().await?;
         self.list_budgets().await
     }
+}
+
+/// Records a change of the budgets in the audit log.
+pub(crate) async fn note_change(
+    tx: &mut Transaction,
+    actor: UserId,
+    before: &[Budget],
+    after: &[Budget],
+) -> sqlx::Result<()> {
+    let (subject, action) = (summary(after), AuditAction::BudgetsChanged);
+    note_audit_change(tx, actor, action, &subject, Some(&json!(before)), Some(&json!(after))).await
 }
 
 /// Checks everything that does not need the database. The error is a sentence.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use serde_json::{Value, json};
 use tallybook_accounts::{
-    AuditAction, GroupId, MAX_GROUP_NAME_CHARS, MAX_GROUPS, Permission, UserId, note_audit, note_audit_of_users,
+    AuditAction, GroupId, MAX_GROUP_NAME_CHARS, MAX_GROUPS, Permission, UserId, note_audit_change, note_audit_of_users,
 };
 use tallybook_conversations::BudgetOwner;
 use tallybook_database::{Transaction, is_unique_violation, with_retries};
@@ -11,6 +12,7 @@ use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, Upd
 
 use crate::{
     budget_store,
+    budgets::note_change as note_budget_change,
     error::{SettingsError, shown},
     group_store::{self, LockedGroup, MAX_MEMBERS},
     service::RuntimeSettings,
@@ -54,7 +56,8 @@ impl RuntimeSettings {
                 created => created?,
             };
             group_store::set_grants(&mut tx, id, &grants).await?;
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &described(name, &grants)).await?;
+            let (subject, action) = (described(name, &grants), AuditAction::GroupCreated);
+            note_audit_change(&mut tx, actor, action, &subject, None, Some(&audited(name, &grants))).await?;
             tx.commit().await?;
             Ok(id)
         })
@@ -103,7 +106,9 @@ impl RuntimeSettings {
             }
             if *grants != before || name != group.name {
                 let subject = format!("{} -> {}", described(&group.name, &before), described(name, grants));
-                note_audit(&mut tx, Some(actor), actor, AuditAction::GroupChanged, &subject).await?;
+                let (before, after) = (audited(&group.name, &before), audited(name, grants));
+                let action = AuditAction::GroupChanged;
+                note_audit_change(&mut tx, actor, action, &subject, Some(&before), Some(&after)).await?;
             }
             if let Some(members) = &members {
                 replace_members(&mut tx, actor, (id, name, group.origin()), members).await?;
@@ -122,9 +127,16 @@ impl RuntimeSettings {
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
             // In the order of the locks of a turn that begins.
+            let before = budget_store::list_in(&mut tx).await?;
             budget_store::delete_of(&mut tx, BudgetOwner::Group(id)).await?;
+            let after = budget_store::list_in(&mut tx).await?;
+            if after.len() < before.len() {
+                note_budget_change(&mut tx, actor, &before, &after).await?;
+            }
+            let grants = group_store::list_grants_of(&mut tx, id).await?;
             group_store::delete(&mut tx, id).await?;
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupDeleted, &group.name).await?;
+            let (before, action) = (audited(&group.name, &grants), AuditAction::GroupDeleted);
+            note_audit_change(&mut tx, actor, action, &group.name, Some(&before), None).await?;
             Ok::<_, SettingsError>(tx.commit().await?)
         })
         .await?;
@@ -249,6 +261,11 @@ fn check_grants(grants: &[String]) -> Result<Vec<String>, SettingsError> {
 /// Describes a group for the audit log, which shortens the text.
 fn described(name: &str, grants: &[String]) -> String {
     if grants.is_empty() { name.to_owned() } else { format!("{name}: {}", grants.join(", ")) }
+}
+
+/// Returns a group as a value of the audit log. Its members have rows of their own.
+fn audited(name: &str, grants: &[String]) -> Value {
+    json!({"name": name, "grants": grants})
 }
 
 fn invalid(problem: String) -> SettingsError {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Map, Value};
-use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_accounts::{AuditAction, UserId, note_audit_change};
 use tallybook_conversations::models::Catalog;
 use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_protocol::{CurrentServerSettings, SettingsHistory};
@@ -125,7 +125,8 @@ impl RuntimeSettings {
             return Ok(());
         }
         let change = settings::add_change(&mut tx, actor, &was, &is, &after).await?;
-        note_audit(&mut tx, Some(actor), actor, AuditAction::SettingsChanged, &summary(change, &was, &is)).await?;
+        let (subject, action) = (summary(change, &was, &is), AuditAction::SettingsChanged);
+        note_audit_change(&mut tx, actor, action, &subject, Some(&was.into()), Some(&is.into())).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -168,7 +169,7 @@ fn show(
     }
 }
 
-/// Summarizes a change for the audit log, which shortens it. The history has the whole values.
+/// Summarizes a change for the audit log, which shortens the text.
 fn summary(change: i64, before: &Map<String, Value>, after: &Map<String, Value>) -> String {
     let show =
         |value: Option<&Value>| value.filter(|value| !value.is_null()).map_or("default".to_owned(), Value::to_string);

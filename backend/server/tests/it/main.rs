@@ -18,6 +18,7 @@ mod added_models;
 mod added_tool_servers;
 mod agent_faults;
 mod api_clients;
+mod audit_values;
 mod bad_input;
 mod branches;
 mod budgets;
