@@ -44,7 +44,8 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await members.fill("nobody");
     await page.locator('input[value="model:demo"]').check();
     await save.click();
-    await expect(page.getByTestId("problem")).toContainText("nobody");
+    const noUser = locale === "ja-JP" ? "「nobody」というユーザーはいません。" : 'There is no user with the name "nobody".';
+    await expect(page.getByTestId("problem")).toHaveText(noUser);
     await expect(members).toHaveValue("nobody");
     await expect(page.locator('input[value="model:demo"]')).toBeChecked();
     expect(await models()).toBe(1);
@@ -83,8 +84,13 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
 
     await page.locator("#user-2").fill("nobody");
     await page.getByTestId("save-budgets").click();
-    await expect(page.getByTestId("problem")).toContainText("nobody");
+    await expect(page.getByTestId("problem")).toHaveText(noUser);
     await page.locator("#user-2").fill("ann");
+    await page.locator("#warn_percent-2").fill("101");
+    await page.locator("form.admin-settings").evaluate((form: HTMLFormElement) => (form.noValidate = true));
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("problem")).toContainText(locale === "ja-JP" ? "0から100％まで" : "from 0 to 1");
+    await page.locator("#warn_percent-2").fill("50");
     await page.locator("#money-2").fill("");
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();

@@ -13,6 +13,7 @@ use crate::{
     configured::Configured,
     effective::{Effective, budgets_for_conversations, check, merge, retention},
     error::SettingsError,
+    problems::SettingProblem,
     service::{Context, RuntimeSettings},
     settings_store as settings, store,
 };
@@ -32,6 +33,12 @@ impl RuntimeSettings {
         let added = self.context.added.lock().await;
         let Context { configured, models, .. } = &*self.context;
         Ok(show(configured, models, &added.settings, added.settings_version))
+    }
+
+    /// Returns the changed settings that have no effect, as this server knows them.
+    pub async fn list_setting_problems(&self) -> Vec<SettingProblem> {
+        let added = self.context.added.lock().await;
+        merge(&self.context.configured, &added.settings, &self.context.models).problems
     }
 
     /// Changes settings: each member of `patch` replaces a setting, and null gives it its default again. If `version`
@@ -164,7 +171,7 @@ fn show(
         settings,
         changed: changed.keys().filter(|name| !is_set_in_file(name)).cloned().collect(),
         set_in_file: configured.set_in_file.iter().map(|name| (*name).to_owned()).collect(),
-        problems,
+        problems: problems.iter().map(ToString::to_string).collect(),
         version,
     }
 }

@@ -142,7 +142,7 @@ impl RuntimeSettings {
             context.warn(EntryKind::ToolServer, &fields.name, source);
         }
         for problem in merge(&context.configured, &added.settings, &context.models).problems {
-            tracing::warn!(problem, "a setting that was changed in the page has no effect");
+            tracing::warn!(%problem, "a setting that was changed in the page has no effect");
         }
         drop(added);
         Ok(service)

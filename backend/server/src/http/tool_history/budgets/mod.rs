@@ -11,12 +11,13 @@ use actix_web::{
 use askama::Template;
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Budget, BudgetPeriod, Group};
-use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
+use tallybook_runtime_settings::{BudgetProblem, RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
     form_values::{FormQuery, FormValues, merge_rows},
     layout::{Frame, answer, redirect, refusal, status_of},
+    refusals::Refusal,
 };
 
 /// URL of the page.
@@ -41,7 +42,7 @@ struct BudgetsPage {
     version: i64,
     /// The rows that the form shows, as JSON, so that only edits are added to the changes of another admin.
     shown: String,
-    problem: Option<String>,
+    problem: Option<Refusal>,
     is_saved: bool,
 }
 
@@ -172,7 +173,7 @@ pub(crate) async fn change(
         let ids = settings.find_users_named(&names).await?;
         let users: HashMap<String, i64> = names.into_iter().zip(ids.into_iter().map(|user| user.0)).collect();
         let read = |(index, row): (usize, &Row)| {
-            let invalid = |field| SettingsError::InvalidBudget(texts.invalid_budget(index + 1, field));
+            let invalid = |field| SettingsError::InvalidBudget(BudgetProblem::Field(texts.invalid_budget(index + 1, field)));
             row.read(&users, texts).map_err(invalid)
         };
         let budgets = rows.iter().enumerate().map(read).collect::<Result<_, _>>()?;
