@@ -360,7 +360,7 @@ impl Setup {
         };
         self.work = None;
         match (&error, &self.stored) {
-            (ApiError::Refused { status: 412, .. }, Some(stored)) => {
+            (error, Some(stored)) if error.is_outdated() => {
                 let name = stored.name.clone();
                 vec![SetupEffect::Load(self.begin(Work::Loading), name)]
             }

@@ -49,6 +49,11 @@ impl ApiError {
         }
     }
 
+    /// Returns `true` if the resource has another version than the one to change.
+    pub(crate) fn is_outdated(&self) -> bool {
+        matches!(self, Self::Refused { status: 412, .. })
+    }
+
     /// Returns `true` if the server has no such resource.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })

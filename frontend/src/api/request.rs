@@ -50,8 +50,12 @@ pub(super) async fn change<T: DeserializeOwned>(
     version: Option<i64>,
     body: &impl Serialize,
 ) -> Result<T, ApiError> {
-    let version = version.map(|version| format!("\"{version}\""));
-    parsed("PATCH", url, text_of(Some(body))?.as_deref(), version.as_deref(), REQUEST_LIMIT).await
+    parsed("PATCH", url, text_of(Some(body))?.as_deref(), tag(version).as_deref(), REQUEST_LIMIT).await
+}
+
+/// Returns the value of the header `If-Match`.
+fn tag(version: Option<i64>) -> Option<String> {
+    version.map(|version| format!("\"{version}\""))
 }
 
 async fn parsed<T: DeserializeOwned>(
@@ -102,7 +106,12 @@ pub(super) fn refusal(status: u16, body: &str) -> ApiError {
 
 /// Deletes something that the user granted, such as a share link. It is not an error if it is already deleted.
 pub(super) async fn take_back(url: &str) -> Result<(), ApiError> {
-    match request("DELETE", url, NO_BODY).await {
+    take_back_version(url, None).await
+}
+
+/// Deletes this version of something, like [`take_back`]. If it has another version, the server refuses with 412.
+pub(super) async fn take_back_version(url: &str, version: Option<i64>) -> Result<(), ApiError> {
+    match send("DELETE", url, None, tag(version).as_deref(), REQUEST_LIMIT).await {
         Err(error) if !error.is_not_found() => Err(error),
         Err(_) => Ok(()),
         Ok(response) => Ok(response.text().await.map(|_| ())?),
