@@ -89,8 +89,7 @@ impl RuntimeSettings {
             let before = audited(kind, &row.settings, had_secret.then_some(SECRET_SET));
             let kept = stored.filter(|_| !is_secret_set);
             let (after, has_moved) = merge(kind, &row.settings, &patch, kept.is_some())?;
-            let kept = kept.map(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name))).transpose();
-            let kept = kept.map_err(|error| invalid(kind, error.to_string()))?;
+            let kept = kept.map(|sealed| self.open(kind, name, &sealed)).transpose()?;
             let secret_after = match (&secret, &kept) {
                 (None, None) => None,
                 (Some(_), _) if had_secret => Some(SECRET_CHANGED),
@@ -118,6 +117,25 @@ impl RuntimeSettings {
         })
         .await?;
         self.refresh().await
+    }
+
+    /// Returns the settings of an added entry with a change that is not stored, and its secret: the one in `patch`, or
+    /// else the stored one, which no other server receives.
+    pub(crate) async fn patched(
+        &self,
+        kind: EntryKind,
+        name: &str,
+        mut patch: Map<String, Value>,
+    ) -> Result<(Map<String, Value>, Option<SecretString>), SettingsError> {
+        let is_secret_set = patch.contains_key(kind.secret());
+        let secret = take_secret(kind, &mut patch)?;
+        let stored = store::list(&self.context.db).await?;
+        let stored = stored.into_iter().find(|entry| entry.kind == kind.as_str() && entry.row.name == name);
+        let stored = stored.ok_or_else(|| SettingsError::NotFound(kind, name.to_owned()))?;
+        let kept = stored.sealed.filter(|_| !is_secret_set);
+        let (settings, _) = merge(kind, &stored.row.settings, &patch, kept.is_some())?;
+        let kept = kept.map(|sealed| self.open(kind, name, &sealed)).transpose()?;
+        Ok((settings, secret.or(kept)))
     }
 
     /// Removes an added entry, even if the settings file has an entry of the same name. Turns that use it continue.
@@ -174,6 +192,11 @@ impl RuntimeSettings {
     fn seal(&self, kind: EntryKind, name: &str, secret: Option<SecretString>) -> Result<Option<Sealed>, SettingsError> {
         let sealer = &self.context.sealer;
         Ok(secret.map(|secret| sealer.seal(&secret, &kind.seal_context(name))).transpose()?)
+    }
+
+    fn open(&self, kind: EntryKind, name: &str, sealed: &Sealed) -> Result<SecretString, SettingsError> {
+        let opened = self.context.sealer.open(sealed, &kind.seal_context(name));
+        opened.map_err(|error| invalid(kind, error.to_string()))
     }
 }
 

@@ -82,7 +82,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Seal(#[from] SealError),
     /// Too many tests are running.
-    #[error("Other tests of models and tool servers are running. Try again when they have ended, within a minute.")]
+    #[error("Other tests of models and tool servers are running. Try again when they have ended, within two minutes.")]
     Busy,
     /// The provider's models cannot be listed.
     #[error(transparent)]

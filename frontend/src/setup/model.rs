@@ -204,7 +204,7 @@ impl ModelConnection {
     /// Returns the request for the provider's models.
     pub(super) fn discovery(self, texts: &Texts) -> DiscoverModels {
         let provider = self.provider.map_or("", Provider::setting).to_owned();
-        DiscoverModels { provider, base_url: self.base_url(texts), api_key: self.key(texts) }
+        DiscoverModels { provider, base_url: self.base_url(texts), api_key: self.key(texts), ..DiscoverModels::default() }
     }
 
     /// Returns the field that is most likely wrong if a request to the provider fails for this reason.
