@@ -58,9 +58,14 @@ pub(crate) async fn remove(kind: EntryKind, name: &str, version: Option<i64>) ->
     take_back_version(&url_of(kind, Some(name)), version).await
 }
 
-/// `POST /api/admin/models/{name}/test` or `POST /api/admin/tool-servers/{name}/test`
-pub(crate) async fn test(kind: EntryKind, name: &str) -> Result<TestResult, ApiError> {
-    run_test(kind, &format!("{}/test", url_of(kind, Some(name))), None).await
+/// `POST /api/admin/models/{name}/test` or `POST /api/admin/tool-servers/{name}/test`: tests a stored entry, with
+/// changes that are not stored.
+pub(crate) async fn test(
+    kind: EntryKind,
+    name: &str,
+    changes: Option<&Map<String, Value>>,
+) -> Result<TestResult, ApiError> {
+    run_test(kind, &format!("{}/test", url_of(kind, Some(name))), changes).await
 }
 
 /// `POST /api/admin/models/test` or `POST /api/admin/tool-servers/test`: tests an entry that is not stored.

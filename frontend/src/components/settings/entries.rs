@@ -274,7 +274,7 @@ impl Trial {
         }
         self.loading.set(Loading::Running);
         self.task.set_value(Some(spawn(async move {
-            match api::test(self.kind, &name).await {
+            match api::test(self.kind, &name, None).await {
                 Ok(result) => {
                     self.result.set(Some(result));
                     self.loading.set(Loading::Idle);
