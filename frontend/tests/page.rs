@@ -121,6 +121,10 @@ impl PageData for Data {
         self.answer(false)
     }
 
+    fn may_have_budgets(&self) -> bool {
+        false
+    }
+
     fn user_id(&self) -> i64 {
         7
     }

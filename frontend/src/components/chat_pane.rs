@@ -1,5 +1,6 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
+pub(crate) mod budget_notice;
 pub(crate) mod connection_note;
 pub(crate) mod consent_note;
 pub(crate) mod earlier_messages;
@@ -16,6 +17,7 @@ use crate::{
     browser,
     components::{
         chat_pane::{
+            budget_notice::MayHaveBudgets,
             connection_note::connection_note,
             consent_note::{ConsentNote, go_to_first, use_waiting_calls},
             thread::Thread,
@@ -120,12 +122,14 @@ pub(crate) fn ChatPane(
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => None,
     });
+    let may_have_budgets = use_context::<MayHaveBudgets>().is_some_and(|MayHaveBudgets(may)| may);
     let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let dock = move || {
         Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
             {connection_note(session)}
             {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
+            {may_have_budgets.then(|| lazy(move || Some(LazyPart::BudgetNotice(session))))}
             {lazy(move || has_queue.get().then_some(LazyPart::Queue(session)))}
             <Composer session />
             {move || usage.get().map(|usage| view! {

@@ -23,7 +23,7 @@ use crate::{
     address::Navigation,
     browser,
     components::{
-        chat_pane::find_bar::FindBar,
+        chat_pane::{budget_notice::BudgetNotice, find_bar::FindBar},
         composer::{attachments::Attachments, queue::Queue},
         dialogs::{
             file_viewer::{FileView, FileViewer, ViewedFiles},
@@ -65,6 +65,7 @@ pub(crate) enum Part {
 pub(crate) enum LazyPart {
     AccountNotice(Navigation),
     Attachments { session: Session, pasted: RwSignal<Option<String>> },
+    BudgetNotice(Session),
     FileViewer { viewed: ViewedFiles, shown: FileView },
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
@@ -101,6 +102,7 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         LazyPart::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
         LazyPart::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        LazyPart::BudgetNotice(session) => view! { <BudgetNotice session /> }.into_any(),
         LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
         LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),

@@ -1,6 +1,6 @@
 //! Texts of the settings.
 
-use tallybook_protocol::{BudgetPeriod, BudgetStatus, UserRole};
+use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus, UserRole};
 
 use crate::{format, language::Language};
 
@@ -284,8 +284,19 @@ impl Language {
         }
     }
 
-    /// Returns the rest of a budget in tokens, or in billionths of the currency, and when it starts again.
-    pub(crate) fn budget_left(self, left: i64, limit: i64, is_cost: bool, resets_at: &str) -> String {
+    /// Describes the rest of a budget in tokens, or in billionths of the currency, and when it starts again.
+    pub(crate) fn budget_state(self, budget: &BudgetStatus, amount: BudgetAmount, is_cost: bool) -> String {
+        let left = amount.left();
+        let resets_at = budget.resets_at.format("%Y-%m-%d %H:%M UTC").to_string();
+        let words = self.budget_left(left, amount.limit, is_cost, &resets_at);
+        match left {
+            0 => format!("{} {words}", self.budget_used_up()),
+            _ if amount.is_warning => format!("{} {words}", self.budget_warning()),
+            _ => words,
+        }
+    }
+
+    fn budget_left(self, left: i64, limit: i64, is_cost: bool, resets_at: &str) -> String {
         let number = |number: i64| {
             if is_cost { format::amount(number) } else { format::count(usize::try_from(number).unwrap_or(usize::MAX)) }
         };

@@ -14,7 +14,7 @@ use crate::{
     address::{Address, Navigation},
     browser,
     components::{
-        chat_pane::ChatPane,
+        chat_pane::{ChatPane, budget_notice::MayHaveBudgets},
         dialogs::help::{self, HelpSheet},
         header::Header,
         lazy::{LazyChunks, LazyPart, lazy},
@@ -75,9 +75,10 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
     let Start { address, folder, list, content, models, new_chat_models, offer, .. } = start;
-    let Start { user_name, is_admin, rights, is_account_changed, .. } = start;
+    let Start { user_name, is_admin, rights, is_account_changed, may_have_budgets, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_contexts(tools, offer, UserName(user_name), rights);
+    provide_context(MayHaveBudgets(may_have_budgets));
     let later_files = LazyChunks::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
