@@ -41,12 +41,12 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
 
     // A refused change keeps what was entered.
     const [members, save] = [page.locator("#members"), page.getByTestId("save-group")];
-    await members.fill("nobody");
+    await members.fill("zoe");
     await page.locator('input[value="model:demo"]').check();
     await save.click();
-    const noUser = locale === "ja-JP" ? "「nobody」というユーザーはいません。" : 'There is no user with the name "nobody".';
+    const noUser = locale === "ja-JP" ? "「zoe」というユーザーはいません。" : 'There is no user with the name "zoe".';
     await expect(page.getByTestId("problem")).toHaveText(noUser);
-    await expect(members).toHaveValue("nobody");
+    await expect(members).toHaveValue("zoe");
     await expect(page.locator('input[value="model:demo"]')).toBeChecked();
     expect(await models()).toBe(1);
     await members.fill(` ${ADMIN}\n\n`);
@@ -60,7 +60,10 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(page.getByTestId("saved")).toBeVisible();
     expect(await models()).toBe(1);
 
+    const unpriced = { name: "Unpriced", provider: "openai", model: "m", base_url: "http://127.0.0.1:9/v1" };
+    expect((await context.request.post("/api/admin/models", { data: unpriced })).status()).toBe(201);
     await page.locator('nav a[href="/admin/budgets"]').click();
+    await expect(page.getByTestId("without-prices")).toHaveCount(0);
     await check();
     await page.locator("#principal-1").selectOption({ index: 1 });
     await page.locator("#tokens-1").fill("1000000");
@@ -74,6 +77,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();
     await expect(page.locator("#money-2")).toHaveValue("2.5");
+    await expect(page.getByTestId("without-prices"), "there is a budget of money").toContainText(": Unpriced");
     await check();
     const budgets = await (await context.request.get("/api/admin/budgets")).json();
     expect(budgets).toMatchObject([
@@ -82,7 +86,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     ]);
     expect(budgets.map((budget: { principal: string }) => budget.principal.split(":")[0])).toEqual(["group", "user"]);
 
-    await page.locator("#user-2").fill("nobody");
+    await page.locator("#user-2").fill("zoe");
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("problem")).toHaveText(noUser);
     await page.locator("#user-2").fill("ann");
@@ -94,6 +98,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await page.locator("#money-2").fill("");
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();
+    await context.request.delete("/api/admin/models/Unpriced");
     expect((await (await context.request.get("/api/admin/budgets")).json()).length).toBe(1);
 
     // The user sees the rest of the group's budget.
