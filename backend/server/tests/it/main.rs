@@ -80,6 +80,7 @@ mod retention;
 mod search;
 mod secrets;
 mod server_settings;
+mod settings_limits;
 mod signals;
 #[cfg(unix)]
 mod start;
