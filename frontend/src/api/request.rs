@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, de::DeserializeOwned};
-use tallybook_protocol::Problem;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::error::ApiError;
 use crate::browser::{self, HttpResponse, Unreachable};
@@ -87,12 +86,19 @@ async fn send(
     Err(refusal(status, &told))
 }
 
+/// The fields of a `Problem` of the protocol that the page uses. The code that parses the others would be a sixtieth of
+/// the main module.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    #[serde(rename = "type")]
+    kind: String,
+    detail: String,
+}
+
 /// Returns the error that a response with another status than 2xx stands for. `body` is its text.
 pub(super) fn refusal(status: u16, body: &str) -> ApiError {
-    let (kind, detail) = match serde_json::from_str::<Problem>(body) {
-        Ok(problem) => (problem.kind, problem.detail),
-        Err(_) => Default::default(),
-    };
+    let Refusal { kind, detail } = serde_json::from_str(body).unwrap_or_default();
     let code = kind.rsplit('/').next().unwrap_or_default().to_owned();
     if SIGNED_OUT.contains(&code.as_str()) {
         browser::tell_signed_out();
