@@ -53,6 +53,11 @@ export async function alive(page: Page): Promise<void> {
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
 }
 
+/** Waits until everything is interactive but the header and the list, which become interactive when they are used. */
+export async function mounted(page: Page): Promise<void> {
+  await expect(page.locator("[data-drawn]:not(#header, #sidebar)")).toHaveCount(0);
+}
+
 /** Holds back the page's WASM module, so that the page cannot become interactive. Returns a function that releases it. */
 export async function holdProgram(page: Page): Promise<() => void> {
   const held = gate();

@@ -2,7 +2,7 @@
 // does meanwhile is lost.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -48,7 +48,7 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   await page.evaluate(() => window.release());
   await expect(calls).toHaveAttribute("aria-expanded", "true");
   await expect(calls, "the focus has not moved").toBeFocused();
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(messages).toHaveCount(2 * turns);
 });
 
@@ -75,7 +75,7 @@ test("the messages and the message field that the server rendered never leave th
   expect(selected.trim()).not.toBe("");
   release();
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(page.locator("article time").last(), "the last message is up to date").toBeAttached();
   expect(await removed.jsonValue()).toEqual([]);
   expect(await page.evaluate(() => getSelection()!.toString())).toBe(selected);
@@ -112,12 +112,28 @@ test("the user can type and navigate before the list and the header are interact
   await expect(page).toHaveURL(address);
   await expect(chat.answers).toHaveCount(1);
   await sidebar.getByTestId("new-chat").focus();
-  await expect(sidebar.getByTestId("search")).toBeDisabled();
   await page.evaluate(() => window.release());
-  await expect(sidebar.getByTestId("search")).toBeEnabled();
   await expect(sidebar.getByTestId("new-chat"), "the focus has not moved").toBeFocused();
   await expect(sidebar.locator("[aria-current]")).toHaveAttribute("href", address);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
+});
+
+test("a search that begins before the list is interactive continues in its field", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "Boats to Oslo" } });
+  await request.post("/api/conversations", { data: { title: "Trains" } });
+  await hold(page, "setTimeout");
+  await page.goto("/");
+  await alive(page);
+  const sidebar = page.getByTestId("sidebar");
+  await sidebar.getByTestId("search").click();
+  await page.keyboard.type("boats");
+  await expect(sidebar).toHaveAttribute("data-drawn", "");
+  await page.evaluate(() => window.release());
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(sidebar.getByTestId("search")).toBeFocused();
+  await page.keyboard.type(" to");
+  await expect(sidebar.getByTestId("search")).toHaveValue("boats to");
+  await expect(sidebar.getByTestId("conversation-link")).toHaveText(["Boats to Oslo"]);
 });
 
 for (const [where, button, seen] of [
@@ -132,7 +148,7 @@ for (const [where, button, seen] of [
     await expect(page.getByTestId(button).first(), "the click was noticed").toHaveCSS("cursor", "progress");
     release();
     await alive(page);
-    await expect(page.locator("[data-drawn]")).toHaveCount(0);
+    await mounted(page);
     await expect(page.getByTestId(seen)).toBeVisible();
     await expect(page.getByTestId(seen)).toBeEnabled();
     await expect(page.locator("[data-pressed]")).toHaveCount(0);
@@ -167,7 +183,7 @@ test("a menu that was closed again before the WASM module is loaded stays closed
   await expect(menu).toBeHidden();
   release();
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(menu).toBeHidden();
 });
 

@@ -2,7 +2,8 @@
 //!
 //! The browser attaches the page to the server-rendered elements around the messages and the message field, and to the
 //! messages, which stay as they are (`browser::attach`). It builds everything else again, part by part, from the data
-//! in the document, and shows each part in place of the server's, without a visible change. Leptos can instead attach
+//! in the document, and shows each part in place of the server's, without a visible change. The header and the sidebar
+//! follow when they are used or must change (`components::lazy`). Leptos can instead attach
 //! itself to all of the server's elements (hydration), but the code for that would be a fifth of the download.
 
 use std::sync::Arc;
@@ -38,8 +39,8 @@ use crate::{
 const APP_ID: &str = "app";
 
 /// Files with the code of messages, and files with the code of rarely used parts.
-const MESSAGE_FILES: [&str; 2] = ["split_messages", "split_shared"];
-const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
+const MESSAGE_FILES: [&str; 3] = ["split_messages", "split_messages_others", "split_frame_messages_others"];
+const OTHER_FILES: [&str; 3] = ["split_others", "split_messages_others", "split_frame_messages_others"];
 
 /// Maximum number of attempts to load the page's WASM module, with pauses of 2, 4, 8 … seconds between them.
 const LOAD_ATTEMPTS: u32 = 6;
@@ -298,23 +299,11 @@ pub(crate) async fn mount() {
         tick().await;
         browser::replace_children(&root);
     }
-    let deferred = mount_schedule::take_deferred();
-    let kept: Vec<_> = deferred.iter().map(|part| part.id).collect();
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
-    browser::finish(&kept);
+    browser::finish(&mount_schedule::deferred_ids());
     mark_alive();
     mount_schedule::end();
-    for mount_schedule::DeferredPart { id, is_due } in deferred {
-        browser::next_task().await;
-        browser::released().await;
-        let drawn = browser::DrawnPart::find(id);
-        is_due.try_set(true);
-        tick().await;
-        if let Some(drawn) = drawn {
-            drawn.replace();
-        }
-    }
 }
 
 /// Marks the document as interactive. Tests wait for this, and the document's script uses it.

@@ -22,11 +22,11 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
 #[cfg(feature = "browser")]
-pub(crate) use self::attach::{DrawnPart, begin, finish};
+pub(crate) use self::attach::{begin, finish};
 pub(crate) use self::{
     attach::{
-        ATTACHED, DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released,
-        remove_stale, replace_children, replace_stale,
+        ATTACHED, DRAWN, DrawnPart, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released,
+        remove_stale, replace_children, replace_stale, when_used,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},

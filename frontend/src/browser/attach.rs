@@ -1,11 +1,12 @@
 //! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
 //! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
 //! the caret, a selection and the scroll position. Everything else is built again and replaces the server's elements:
-//! first what is around the message field, then the list and the header. The document's script (`app`) marks the button
-//! that the user presses in a part that is replaced later; the button is pressed again once that part is interactive.
+//! first what is around the message field, and the list and the header once they are used. The document's script (`app`)
+//! marks the button that the user presses in a part that is replaced later; the button is pressed again once that part is
+//! interactive.
 
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, Node};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, Node};
 
 use super::{
     IS_HERE,
@@ -108,13 +109,40 @@ fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
     }
 }
 
-/// Removes the server's parts that the page did not attach to. Those with the IDs in `later` stay, and messages.
+/// Removes the server's parts that the page did not attach to. Messages stay, and the parts with the IDs in `later`,
+/// whose controls can be used from now on: using one builds its part ([`when_used`]).
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
         remove_drawn(&element, |child| later.contains(&&*child.id()));
         let _ = element.remove_attribute(ATTACHED);
         let _ = element.remove_attribute(STALE);
+    }
+    for part in later {
+        for control in found(&format!("#{part}[{DRAWN}] :disabled")) {
+            let _ = control.remove_attribute("disabled");
+        }
+    }
+}
+
+/// Calls `act` whenever the user uses one of the elements with these IDs, and at once if the user already has.
+pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) {
+    let Ok(window) = window() else { return };
+    let selector = |rest: &str| ids.iter().map(|id| format!("#{id}{rest}")).collect::<Vec<_>>().join(", ");
+    if find(&selector(&format!(" [{PRESSED}]"))).is_some() || find(&selector(" :focus")).is_some() {
+        act();
+    }
+    let used = selector("");
+    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+        let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        if place.is_some_and(|place| matches!(place.closest(&used), Ok(Some(_)))) {
+            act();
+        }
+    });
+    let hear = hear.into_js_value();
+    for sign in ["pointerdown", "click", "focusin", "scroll"] {
+        // Scrolling is only heard on the way down.
+        let _ = window.add_event_listener_with_callback_and_bool(sign, hear.unchecked_ref(), true);
     }
 }
 
@@ -145,7 +173,6 @@ pub(crate) struct DrawnPart {
     scrolled: i32,
 }
 
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 impl DrawnPart {
     /// Finds the part with this ID. Call it before the replacement is built: reading the scroll position afterwards
     /// would make the browser lay out both.
@@ -217,10 +244,12 @@ pub(crate) fn replace_stale() {
 }
 
 /// Removes a server-rendered element that the page has replaced. A `details` element stays open, the focus stays in
-/// its place, and a button that the user pressed in it is pressed again.
+/// its place with the text that was typed there, and a button that the user pressed in it is pressed again.
 fn replace(drawn: &Element) {
     let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
-    let focused = focused().as_ref().and_then(spot);
+    let focused = focused();
+    let typed = focused.as_ref().and_then(|focused| focused.dyn_ref::<HtmlInputElement>()).map(HtmlInputElement::value);
+    let focused = focused.as_ref().and_then(spot);
     let pressed = find(&format!("[{PRESSED}]")).map(|pressed| (spot(&pressed), pressed));
     drawn.remove();
     if drawn.has_attribute(OPEN)
@@ -230,6 +259,9 @@ fn replace(drawn: &Element) {
     }
     if let Some(focused) = focused.and_then(|spot| spot.find()) {
         focus_in_place(&focused);
+        if let (Some(typed), Some(field)) = (typed.filter(|typed| !typed.is_empty()), focused.dyn_ref()) {
+            type_in(field, &typed);
+        }
     }
     match pressed {
         Some((Some(spot), pressed)) => {
@@ -244,6 +276,15 @@ fn replace(drawn: &Element) {
             taken.unchecked_into::<HtmlElement>().click();
         }
         _ => {}
+    }
+}
+
+/// Sets the text of a field as if the user had typed it.
+fn type_in(field: &HtmlInputElement, text: &str) {
+    field.set_value(text);
+    if let Ok(event) = Event::new("input") {
+        event.init_event_with_bubbles("input", true);
+        let _ = field.dispatch_event(&event);
     }
 }
 

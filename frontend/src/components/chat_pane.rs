@@ -22,7 +22,7 @@ use crate::{
         },
         composer::Composer,
         dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
-        lazy::{LazyPart, lazy},
+        lazy::{LazyPart, lazy, unarchive},
         message::shown::{Played, Used},
         parts::{
             commands::on_command,
@@ -297,7 +297,7 @@ fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
                 class="button small"
                 data-testid="unarchive"
                 disabled=!browser::IS_HERE
-                on:click=move |_| list.archive(&[uuid], false)
+                on:click=move |_| unarchive(list, uuid)
             >
                 {text.unarchive()}
             </button>

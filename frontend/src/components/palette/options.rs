@@ -15,6 +15,7 @@ use crate::{
     conversation_list::ConversationList,
     language::{Language, use_language},
     mount_schedule::in_next_frame,
+    pages::command_context::CommandContext,
     palette::{Hit, PaletteAction, PaletteCommand, PaletteEntry, commands, hits},
     reactive::{effect, memo},
 };
@@ -24,13 +25,13 @@ const TYPING_PAUSE: Duration = Duration::from_millis(200);
 
 /// The options.
 #[component]
-pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<PaletteAction>) -> impl IntoView {
+pub(crate) fn PaletteOptions(palette: Palette, context: CommandContext) -> impl IntoView {
     let text = use_language();
     let Palette { situation, query, chosen, count, keys, .. } = palette;
     let further = further_conversations(query);
     let found = memo(move |_| {
         let Some(situation) = situation.get() else { return Vec::new() };
-        let conversations = further.with(|further| conversations(list, further));
+        let conversations = further.with(|further| conversations(context.list, further));
         let commands = commands(&situation).into_iter();
         let commands = commands.map(|command| PaletteEntry {
             action: PaletteAction::PaletteCommand(command),
@@ -41,7 +42,7 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
     effect(move || count.set(found.with(Vec::len)));
     let choose = move |action: PaletteAction| {
         palette.close();
-        run.run(action);
+        context.run(action);
     };
     let take = move |key: PaletteKey| {
         let count = found.with_untracked(Vec::len);
