@@ -71,7 +71,7 @@ fn shared_names(loaded: &[(&str, Vec<&str>)]) -> Vec<(String, String)> {
     let named = files.into_iter().map(|file| {
         let parts = loaded.iter().filter(|(_, files)| files.contains(file)).map(|(part, _)| *part);
         (
-            file.to_string(),
+            (*file).to_owned(),
             format!("{CHUNK}{}", parts.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("_")),
         )
     });

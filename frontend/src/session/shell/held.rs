@@ -9,6 +9,7 @@ use super::{
     super::{
         input::{Action, Input},
         shown::Place,
+        state::State,
         storage::{Kept, keep_draft},
         unsent::UnsentMessage,
     },
@@ -21,7 +22,7 @@ const MAX_HELD: usize = 100;
 
 /// Inputs in their order.
 #[derive(Default)]
-pub(super) struct Held(VecDeque<Input>);
+pub(crate) struct Held(VecDeque<Input>);
 
 impl Held {
     /// Adds an input. Only the newest input of a kind is needed, unless the user acted.
@@ -43,15 +44,15 @@ impl Held {
         self.0.iter().any(|input| matches!(input, Input::User(_)))
     }
 
-    pub(super) fn next(&mut self) -> Option<Input> {
+    pub(crate) fn next(&mut self) -> Option<Input> {
         self.0.pop_front()
     }
 }
 
 impl Session {
     /// Holds an input back. Loads the code that handles it, unless the user has done nothing yet that needs it.
-    pub(super) fn hold(self, input: Input) {
-        let Some(uuid) = self.state.try_with_value(|state| state.uuid()) else { return };
+    pub(crate) fn hold(self, input: Input) {
+        let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
         let input = match input {
             Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
             // The conversation is loaded again then.
@@ -73,9 +74,8 @@ impl Session {
 
     /// Returns `true` for a new chat without anything to send or to upload.
     fn is_blank(self) -> bool {
-        let has_only_text = |kept: &Kept| kept.has_only_text();
         self.place.with_untracked(|place| matches!(place, Place::NewChat | Place::Missing))
-            && self.kept.try_with_value(has_only_text) == Some(true)
+            && self.kept.try_with_value(Kept::has_only_text) == Some(true)
     }
 
     /// Sets the text of the message field, and keeps it, as the reducer would.
