@@ -21,10 +21,10 @@ pub(crate) struct Budget {
     limit: u64,
 }
 
-pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_000, limit: 350_000 };
+pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_000, limit: 320_000 };
 
 /// A conversation of 20 messages.
-pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 25_000, limit: 640_000 };
+pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 660_000 };
 
 /// File extensions of the compressed forms; the server has the same list.
 const ENDS: [&str; 2] = ["br", "gz"];
@@ -154,12 +154,12 @@ mod tests {
     fn a_page_that_is_too_large_is_not_released() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("page.wasm");
-        for (bytes, too_much) in [(200_000, false), (340_000, false), (340_001, true)] {
+        for (bytes, too_much) in [(200_000, false), (310_000, false), (310_001, true)] {
             fs::write(form(&file, "br"), vec![0; bytes])?;
             let checked = NEW_CHAT.check(NEW_CHAT.loaded(slice::from_ref(&file))?);
             assert_eq!(checked.is_err(), too_much, "{checked:?}");
             if let Err(error) = checked {
-                assert!(error.to_string().starts_with("a first visit to a new chat loads 351 KB"), "{error}");
+                assert!(error.to_string().starts_with("a first visit to a new chat loads 321 KB"), "{error}");
             }
         }
         Ok(())
