@@ -36,8 +36,9 @@ test("another conversation", async ({ page, request }) => {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     await page.goto(one);
-    // When everything is mounted, no more parts of this conversation are added to the page.
+    // When everything is mounted, no more parts of this conversation are added to the page. Using the list mounts it.
     await expect(page.locator("body[data-alive]")).toHaveCount(1);
+    await page.getByTestId("new-chat").focus();
     await expect(page.locator("[data-drawn]")).toHaveCount(0);
     times.push(await openAnother(page, other));
   }

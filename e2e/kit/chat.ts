@@ -53,10 +53,15 @@ export async function alive(page: Page): Promise<void> {
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
 }
 
+/** Waits until everything is interactive but the header and the list, which become interactive when they are used. */
+export async function mounted(page: Page): Promise<void> {
+  await expect(page.locator("[data-drawn]:not(#header, #sidebar)")).toHaveCount(0);
+}
+
 /** Holds back the page's WASM module, so that the page cannot become interactive. Returns a function that releases it. */
-export async function holdProgram(page: Page): Promise<() => void> {
+export async function holdProgram(page: Page, file = "tallybook_bg"): Promise<() => void> {
   const held = gate();
-  await page.route("**/tallybook_bg.wasm", async (route) => {
+  await page.route(`**/${file}.wasm`, async (route) => {
     await held.opened;
     await route.continue();
   });

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 
 export interface TestFile {
   name: string;
@@ -15,6 +15,25 @@ export async function attach(page: Page, ...files: TestFile[]): Promise<void> {
   const chosen = page.waitForEvent("filechooser");
   await page.getByTestId("attach").click();
   await (await chosen).setFiles(files);
+}
+
+/** Pastes, drags or drops files on an element, as another program would. */
+export async function transfer(target: Locator, kind: "paste" | "dragover" | "drop", ...files: TestFile[]): Promise<void> {
+  const contents = files.map(({ name, mimeType, buffer }) => ({ name, mimeType, content: buffer.toString("base64") }));
+  await target.evaluate(
+    (target, { kind, contents }) => {
+      const data = new DataTransfer();
+      for (const { name, mimeType, content } of contents) {
+        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+        data.items.add(new File([bytes], name, { type: mimeType }));
+      }
+      const options = { bubbles: true, cancelable: true };
+      target.dispatchEvent(
+        kind === "paste" ? new ClipboardEvent(kind, { clipboardData: data, ...options }) : new DragEvent(kind, { dataTransfer: data, ...options }),
+      );
+    },
+    { kind, contents },
+  );
 }
 
 const FIXTURES = join(import.meta.dirname, "../../backend/documents/tests/fixtures");

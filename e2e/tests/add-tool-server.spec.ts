@@ -81,7 +81,7 @@ test("a tool server is added with a token, and a model calls its tool without a 
   await expect(page.getByTestId("setup-status")).toContainText("docs is added.");
   await expect(page.getByTestId("composer")).toBeFocused();
   await expect(page.getByTestId("tools-count"), "without a reload").toHaveText(String(before + 2));
-  await expect(page.locator(".example-tool").filter({ hasText: "docs" }), "an example has one of its tools").not.toHaveCount(0);
+  await expect(page.locator(".example-tool").filter({ hasText: "docs" }), "an example is about its tools").not.toHaveCount(0);
 
   const chat = new ChatPage(page);
   model.answer([{ tool: "docs__look_up", input: '{"words":"tally"}' }]);

@@ -10,8 +10,8 @@ test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 const ANSWER_TOKENS = USAGE.prompt_tokens + USAGE.completion_tokens;
 
 /** Sets one budget of tokens for all users, or none. */
-async function setBudget(request: APIRequestContext, tokens?: number): Promise<void> {
-  const budgets = tokens === undefined ? [] : [{ principal: "all", period: "month", tokens, warn_at: 0.8 }];
+async function setBudget(request: APIRequestContext, tokens?: number, warn_at = 0.8): Promise<void> {
+  const budgets = tokens === undefined ? [] : [{ principal: "all", period: "month", tokens, warn_at }];
   expect((await request.put("/api/admin/budgets", { data: budgets })).status()).toBe(200);
 }
 
@@ -30,12 +30,26 @@ test("a budget warns in the settings, refuses a message without losing it, and c
     await expect(page.getByTestId("allowance").last()).toContainText("Nearly used up:");
   });
 
+  const notice = page.getByTestId("budget-notice");
+  await test.step("so does a notice above the message field, until it is dismissed", async () => {
+    await page.goto(address);
+    await expect(notice).toContainText("Tokens this month, for all users together: Nearly used up:");
+    await page.getByTestId("dismiss-budgets").click();
+    await expect(notice).toHaveText("");
+    await expect(page.getByTestId("composer")).toBeFocused();
+    const loaded = page.waitForResponse("**/api/me");
+    await page.reload();
+    await loaded;
+    await expect(notice).toHaveText("");
+  });
+
   await test.step("a used-up budget refuses the next message", async () => {
     await setBudget(request, ANSWER_TOKENS);
     await page.goto("/settings");
     await expect(page.getByTestId("allowance").last()).toContainText("Used up:");
     await page.goto(address);
     await alive(page);
+    await expect(notice, "this is another warning").toContainText("Used up:");
     await page.getByTestId("composer").fill("And now?");
     await page.getByTestId("send").click();
     await expect(page.getByTestId("notice")).toContainText("The server's budget of tokens for this month is used up.");
@@ -50,6 +64,19 @@ test("a budget warns in the settings, refuses a message without losing it, and c
     await expect(chat.answers.last()).toContainText("Here again.");
     await expect(page.getByTestId("notice")).toHaveCount(0);
     await expect(chat.messages).toHaveCount(4);
+    await expect(notice, "the budget was read again after the answer").toHaveText("");
   });
   await setBudget(request);
+});
+
+test.describe("in Japanese on a phone", () => {
+  test.use({ locale: "ja-JP", viewport: { width: 360, height: 740 } });
+
+  test("the notice fits", async ({ page, request }) => {
+    await setBudget(request, 1_000_000, 0);
+    await page.goto("/");
+    await expect(page.getByTestId("budget-notice")).toContainText("残りわずか：");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    await setBudget(request);
+  });
 });

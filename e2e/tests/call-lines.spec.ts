@@ -19,7 +19,7 @@ async function showPreviews(page: Page, baseURL: string | undefined): Promise<vo
   await page.context().addCookies([{ name: "tallybook_call_previews", value: "on", url: baseURL! }]);
 }
 
-test("a closed call hides its input and output until it is hovered or focused", async ({ page }) => {
+test("a closed call hides its input and output until it is opened", async ({ page }) => {
   await openCalls(page, call("add", { a: 12.5, b: 7.25 }, { output: "19.75" }), call("divide", { a: 1, b: 3 }));
   const line = page.getByTestId("tool-call").first();
   const [summary, result] = [line.locator(".tool-summary"), line.locator(".tool-result")];
@@ -31,15 +31,15 @@ test("a closed call hides its input and output until it is hovered or focused", 
   await expect(result).toBeHidden();
   await expect(line).toHaveAccessibleName(/^add\s+done\s+3\.4s$/);
   await line.hover();
-  await expect(summary).toBeVisible();
-  await expect(result).toBeVisible();
-  await page.mouse.move(0, 0);
+  await expect(summary).toBeHidden();
   await expect(result).toBeHidden();
   await page.locator("#thread").focus();
   await page.keyboard.press("[");
   await page.keyboard.press("[");
   await expect(line).toBeFocused();
-  await expect(result).toBeVisible();
+  await expect(result).toBeHidden();
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("tool-call-details")).toContainText("19.75");
 });
 
 test("on a touch screen, a closed call shows no input and output", async ({ browser, baseURL }) => {

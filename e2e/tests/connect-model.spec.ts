@@ -22,6 +22,9 @@ const LARGE = {
 };
 const OTHERS = Array.from({ length: 300 }, (_, at) => ({ id: `maker/small-${at}` }));
 
+/** The call of a tool that a test asks for. */
+const CALL = { tool: "add", input: '{"a":"2","b":"3"}' };
+
 let provider: ScriptedModel;
 
 test.beforeAll(async () => {
@@ -93,6 +96,7 @@ test("a model is connected with a key, and answers without a restart", async ({ 
 
   await test.step("a test shows the answer", async () => {
     provider.answer(["I am ready."]);
+    provider.answer([CALL]);
     await page.getByTestId("test-setup").click();
     const result = page.getByTestId("test-result");
     await expect(result).toHaveAttribute("data-ok", "true");
@@ -171,12 +175,16 @@ test("choosing Ollama lists its models without a press, and fails quietly", asyn
   // Ollama's own address belongs to the machine of the test, so the request goes to the scripted provider.
   let asked = 0;
   await page.route("**/api/admin/models/discover", async (route) => {
+    // The dialog looks for it when it opens.
+    if (route.request().postDataJSON().optional) return route.fulfill({ json: { items: [{ model: "local" }] } });
     expect(route.request().postDataJSON()).toEqual({ provider: "ollama", base_url: "http://127.0.0.1:11434/v1" });
     asked += 1;
     const elsewhere = { provider: "openai", base_url: provider.url, api_key: asked === 1 ? "sk-wrong" : KEY };
     await route.continue({ postData: JSON.stringify(elsewhere) });
   });
   await page.getByTestId("connect-model").click();
+  await expect(page.getByTestId("provider-found")).toHaveText("Found on this server");
+  await expect(page.locator("label", { has: page.getByTestId("provider-found") })).toContainText("Ollama");
   const refused = page.waitForResponse("**/api/admin/models/discover");
   await page.getByTestId("provider-ollama").check();
   expect((await refused).status()).toBe(502);
@@ -208,7 +216,9 @@ test("the settings test, change and remove a model, and show those of the settin
   await expect(row("Large").locator(".setting-badge")).toHaveText("Default");
 
   await test.step("test", async () => {
-    for (const words of ["Here I am.", "Red."]) provider.answer([words]);
+    provider.answer(["Here I am."]);
+    provider.answer([CALL]);
+    provider.answer(["Red."]);
     await row("Large").getByTestId("test-entry").click();
     await expect(row("Large").getByTestId("test-result")).toContainText("Here I am.");
   });
@@ -246,12 +256,41 @@ test("the settings test, change and remove a model, and show those of the settin
     await page.keyboard.press("Enter");
     await expect(row("Large").getByTestId("remove-entry")).toBeFocused();
     await row("Large").getByTestId("remove-entry").click();
+    expect((await request.patch("/api/admin/models/Large", { data: { temperature: 0.7 } })).status()).toBe(200);
+    await page.getByTestId("confirm-removal").click();
+    await expect(page.getByTestId("section-models").getByTestId("problem")).toContainText("Another admin has changed this model");
+    await expect(row("Large").getByTestId("edit-entry"), "the list has the new version").toBeFocused();
+    await row("Large").getByTestId("remove-entry").click();
     await page.getByTestId("confirm-removal").click();
     await expect(row("Large")).toHaveCount(0);
     await expect(page.getByTestId("setup-status")).toHaveText("Large is removed.");
     await expect(page.getByTestId("section-models").getByTestId("connect-model")).toBeFocused();
     expect((await request.get("/api/admin/models/Large")).status()).toBe(404);
   });
+});
+
+test("a model that one of the settings file hides can only be removed", async ({ page }) => {
+  await page.route("**/api/admin/models", async (route) => {
+    const response = await route.fetch();
+    const list = await response.json();
+    const problem = "The settings file or the environment has a model of the same name, which is used instead.";
+    list.items.push({ name: "demo", provider: "openai", origin: "page", has_key: true, is_default: false, problem, version: 7 });
+    await route.fulfill({ response, json: list });
+  });
+  await page.route("**/api/admin/models/demo", async (route) => {
+    expect([route.request().method(), route.request().headers()["if-match"]]).toEqual(["DELETE", '"7"']);
+    await page.unroute("**/api/admin/models");
+    await route.fulfill({ status: 204 });
+  });
+  await page.goto("/settings");
+  const rows = page.getByTestId("section-models").getByTestId("entry");
+  const hidden = rows.filter({ hasText: "which is used instead" });
+  await expect(rows.first().getByTestId("test-entry")).toBeVisible();
+  await expect(hidden.getByTestId("test-entry")).toHaveCount(0);
+  await expect(hidden.getByTestId("edit-entry")).toHaveCount(0);
+  await hidden.getByTestId("remove-entry").click();
+  await page.getByTestId("confirm-removal").click();
+  await expect(rows).toHaveCount(1);
 });
 
 test.describe("in Japanese on a phone", () => {

@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { ready } from "../kit/consent.ts";
 import { choose } from "../kit/listbox.ts";
 import type { ScriptedModel } from "../kit/model.ts";
@@ -76,6 +76,25 @@ test("a waiting call survives the server, and any server accepts a decision with
     await page.getByTestId("tool-call").click();
     await expect(page.getByTestId("tool-call-details")).toContainText("こだま");
     await expect(page.getByRole("heading", { name: "Input, edited by you" })).toBeVisible();
+  }
+});
+
+test("the note above the message field leads to the call, also if it is clicked before the page is interactive", async ({ page, model, context }) => {
+  await askForCalls(page, model, "one", "two");
+  const address = page.url();
+  await page.close();
+  for (const part of ["tallybook_bg", "split_messages"]) {
+    const other = await context.newPage();
+    const release = await holdProgram(other, part);
+    await other.goto(address, { waitUntil: "commit" });
+    if (part !== "tallybook_bg") await alive(other);
+    await other.getByTestId("show-calls").click();
+    await expect(other.getByTestId("show-calls"), "the click was noticed").toHaveCSS("cursor", "progress");
+    await expect(other.getByTestId("allow-all"), "the page cannot know which inputs were shown").toBeDisabled();
+    release();
+    await expect(other.getByTestId("consent").first()).toBeFocused();
+    await expect(other.locator("[data-pressed]")).toHaveCount(0);
+    await other.close();
   }
 });
 

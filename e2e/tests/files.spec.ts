@@ -4,33 +4,12 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
-import { attach, japanesePdf, scannedPdf, sidewaysPhoto, textFile, type TestFile } from "../kit/files.ts";
+import { attach, japanesePdf, scannedPdf, sidewaysPhoto, textFile, transfer } from "../kit/files.ts";
 import { gate } from "../kit/model.ts";
+import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
-
-/** Pastes or drops files on the message field, as another program would. */
-async function transfer(page: Page, kind: "paste" | "drop", ...files: TestFile[]): Promise<void> {
-  const data = await page.evaluateHandle(
-    (files) => {
-      const data = new DataTransfer();
-      for (const { name, mimeType, content } of files) {
-        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
-        data.items.add(new File([bytes], name, { type: mimeType }));
-      }
-      return data;
-    },
-    files.map(({ name, mimeType, buffer }) => ({ name, mimeType, content: buffer.toString("base64") })),
-  );
-  if (kind === "drop") {
-    await page.getByTestId("composer").dispatchEvent("drop", { dataTransfer: data });
-  } else {
-    await page
-      .getByTestId("composer")
-      .evaluate((field, data) => field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })), data);
-  }
-}
 
 const chips = (page: Page) => page.getByTestId("attachment");
 const ready = (page: Page) => page.locator('[data-testid="attachment"][data-state="ready"]');
@@ -124,6 +103,8 @@ test("the viewer says if the text of a file is not complete", async ({ page, mod
   await shown(page).first().click();
   const viewer = page.getByTestId("file-viewer");
   await expect(viewer.getByTestId("text-truncated")).toBeVisible();
+  await page.keyboard.press("Control+ArrowRight");
+  await expect(viewer.getByTestId("text-truncated"), "a key with a modifier is the browser's").toBeVisible();
   await page.keyboard.press("ArrowRight");
   await expect(viewer.getByTestId("file-text")).toContainText("Short.");
   await expect(viewer.getByTestId("text-truncated")).toHaveCount(0);
@@ -216,13 +197,85 @@ test("a conversation with files is exported, shared and deleted", async ({ page,
 test("files are pasted and dropped, and a message can consist of them alone", async ({ page, model }) => {
   await page.goto("/");
   await alive(page);
-  await transfer(page, "paste", sidewaysPhoto());
-  await transfer(page, "drop", textFile("notes.txt", "The password of the day is heron."));
+  const field = page.getByTestId("composer");
+  await transfer(field, "paste", sidewaysPhoto());
+  await transfer(field, "drop", textFile("notes.txt", "The password of the day is heron."));
   await expect(ready(page)).toHaveCount(2);
   model.answer(["Seen."]);
   await page.getByTestId("send").click();
   await expect(new ChatPage(page).answers).toHaveAttribute("data-status", "complete");
   expect(model.lastRequest()).toContain("heron");
+});
+
+test("files can be dropped anywhere on the page", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  model.answer(["Here."]);
+  await chat.ask("Where?");
+  const answer = chat.answers.first();
+  const notes = textFile("notes.txt", "Heron.");
+  await transfer(answer, "dragover", notes);
+  await expect(page.getByText("Drop files to attach them")).toBeVisible();
+  await transfer(answer, "drop", notes);
+  await expect(ready(page)).toContainText("notes.txt");
+  await expect(page.getByText("Drop files to attach them")).toBeHidden();
+  await transfer(page.getByTestId("sidebar"), "drop", sidewaysPhoto());
+  await expect(ready(page)).toHaveCount(2);
+});
+
+test("a removed file is deleted from the server, unless a message contains it", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("one.txt", "Heron."), textFile("two.txt", "Stork."));
+  await expect(ready(page)).toHaveCount(2);
+  const deleted = page.waitForResponse((response) => response.request().method() === "DELETE");
+  await page.getByRole("button", { name: "Remove two.txt" }).click();
+  const response = await deleted;
+  expect(response.status()).toBe(204);
+  expect((await page.request.get(response.url())).status()).toBe(404);
+  model.answer(["A bird."]);
+  await chat.ask("Which bird?");
+  await expect(shown(page)).toContainText("one.txt");
+});
+
+test("a draft with a file that is no longer on the server says which, and keeps the rest", async ({ page, model, tolerated }) => {
+  tolerated.push(/status of 422/);
+  const stored: string[] = [];
+  page.on("response", async (response) => {
+    if (response.request().method() === "POST" && response.url().includes("/api/files?")) stored.push((await response.json()).id);
+  });
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("old.txt", "Stork."));
+  await expect(ready(page)).toHaveCount(1);
+  await attach(page, textFile("new.txt", "Heron."));
+  await expect(ready(page)).toHaveCount(2);
+  await expect.poll(() => stored.length).toBe(2);
+  expect((await page.request.delete(`/api/files/${stored[0]}`)).status()).toBe(204);
+  await page.getByTestId("composer").fill("Which bird?");
+  await page.getByTestId("send").click();
+  await expect(chips(page).first()).toHaveAttribute("data-state", "failed");
+  await expect(chips(page).first()).toContainText("old.txt");
+  await expect(page.getByText("old.txt is no longer on the server.")).toBeVisible();
+  await expect(page.getByTestId("composer")).toHaveValue("Which bird?");
+  await page.getByRole("button", { name: "Remove old.txt" }).click();
+  model.answer(["A heron."]);
+  await page.getByTestId("send").click();
+  await expect(new ChatPage(page).answers).toContainText("A heron.");
+  expect(model.lastRequest()).toContain("Heron.");
+});
+
+test("an image of which the model received only the name says so below it", async ({ page }) => {
+  const seen = { name: "seen.png", id: "00000000-0000-4000-8000-00000000f11e", context: "image 40×20" };
+  const unseen = { name: "unseen.png", id: "00000000-0000-4000-8000-00000000f12e", context: "name only" };
+  const image = { kind: "image", media_type: "image/png", bytes: 5, width: 40, height: 20 };
+  await page.route("**/api/files/*/content?*", (route) => route.fulfill({ contentType: "image/jpeg", body: sidewaysPhoto().buffer }));
+  const told = conversation("Images", [["What are these?", { content: "I see one." }]]);
+  Object.assign(told.messages[0]!, { files: [seen, unseen].map((file) => ({ ...image, ...file })) });
+  await open(page, told);
+  await expect(shown(page)).toHaveText(["", "name only"]);
+  expect(await findings(page)).toEqual(NOTHING);
 });
 
 test("a message waits for its files", async ({ page, model }) => {
@@ -249,6 +302,7 @@ test("a refused file says why, and a failed upload can be retried", async ({ pag
   await alive(page);
   await attach(page, { name: "program.exe", mimeType: "application/octet-stream", buffer: Buffer.from([0x4d, 0x5a, 0, 0, 1, 2, 3, 0]) });
   await expect(chips(page)).toHaveAttribute("data-state", "failed");
+  await expect(chips(page)).toContainText("8 bytes");
   await expect(chips(page)).toContainText(/PDF/);
   await expect(chips(page).getByTestId("retry-upload")).toHaveCount(0);
   await chips(page).getByTestId("remove-file").click();
@@ -273,7 +327,7 @@ test("attached files survive a reload of the draft", async ({ page }) => {
   await expect(page.getByTestId("send")).toBeEnabled();
 });
 
-test("an edited message keeps the files that are not removed", async ({ page, model }) => {
+test("an edited message keeps the files that are not removed, and gets those that are added", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await alive(page);
@@ -284,12 +338,18 @@ test("an edited message keeps the files that are not removed", async ({ page, mo
   await chat.messages.first().hover();
   await chat.messages.first().getByTestId("edit").click();
   await page.getByRole("button", { name: "Remove two.txt" }).click();
-  await page.getByTestId("edit-field").fill("Which bird?");
-  model.answer(["One bird."]);
+  await expect(page.getByTestId("edit-field")).toBeFocused();
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByTestId("edit-attach").click();
+  await (await chosen).setFiles([textFile("three.txt", "Crane.")]);
+  await expect(ready(page)).toHaveCount(2);
+  expect(await findings(page)).toEqual(NOTHING);
+  await page.getByTestId("edit-field").fill("Which birds are left?");
+  model.answer(["Two others."]);
   await page.getByTestId("edit-send").click();
-  await expect(chat.answers).toContainText("One bird.");
-  await expect(shown(page)).toHaveCount(1);
-  expect(model.lastRequest()).toContain("Heron.");
+  await expect(chat.answers).toContainText("Two others.");
+  await expect(shown(page)).toContainText(["one.txt", "three.txt"]);
+  for (const bird of ["Heron.", "Crane."]) expect(model.lastRequest()).toContain(bird);
   expect(model.lastRequest()).not.toContain("Stork.");
 });
 

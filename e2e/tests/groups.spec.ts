@@ -3,7 +3,8 @@
 
 import { violations } from "../kit/axe.ts";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
+import { textFile, transfer } from "../kit/files.ts";
 
 test.use({ settings: { ACCOUNTS: "on" }, demoPaceMs: 0 });
 
@@ -41,11 +42,12 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
 
     // A refused change keeps what was entered.
     const [members, save] = [page.locator("#members"), page.getByTestId("save-group")];
-    await members.fill("nobody");
+    await members.fill("zoe");
     await page.locator('input[value="model:demo"]').check();
     await save.click();
-    await expect(page.getByTestId("problem")).toContainText("nobody");
-    await expect(members).toHaveValue("nobody");
+    const noUser = locale === "ja-JP" ? "「zoe」というユーザーはいません。" : 'There is no user with the name "zoe".';
+    await expect(page.getByTestId("problem")).toHaveText(noUser);
+    await expect(members).toHaveValue("zoe");
     await expect(page.locator('input[value="model:demo"]')).toBeChecked();
     expect(await models()).toBe(1);
     await members.fill(` ${ADMIN}\n\n`);
@@ -59,7 +61,10 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(page.getByTestId("saved")).toBeVisible();
     expect(await models()).toBe(1);
 
+    const unpriced = { name: "Unpriced", provider: "openai", model: "m", base_url: "http://127.0.0.1:9/v1" };
+    expect((await context.request.post("/api/admin/models", { data: unpriced })).status()).toBe(201);
     await page.locator('nav a[href="/admin/budgets"]').click();
+    await expect(page.getByTestId("without-prices")).toHaveCount(0);
     await check();
     await page.locator("#principal-1").selectOption({ index: 1 });
     await page.locator("#tokens-1").fill("1000000");
@@ -73,6 +78,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();
     await expect(page.locator("#money-2")).toHaveValue("2.5");
+    await expect(page.getByTestId("without-prices"), "there is a budget of money").toContainText(": Unpriced");
     await check();
     const budgets = await (await context.request.get("/api/admin/budgets")).json();
     expect(budgets).toMatchObject([
@@ -81,13 +87,19 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     ]);
     expect(budgets.map((budget: { principal: string }) => budget.principal.split(":")[0])).toEqual(["group", "user"]);
 
-    await page.locator("#user-2").fill("nobody");
+    await page.locator("#user-2").fill("zoe");
     await page.getByTestId("save-budgets").click();
-    await expect(page.getByTestId("problem")).toContainText("nobody");
+    await expect(page.getByTestId("problem")).toHaveText(noUser);
     await page.locator("#user-2").fill("ann");
+    await page.locator("#warn_percent-2").fill("101");
+    await page.locator("form.admin-settings").evaluate((form: HTMLFormElement) => (form.noValidate = true));
+    await page.getByTestId("save-budgets").click();
+    await expect(page.getByTestId("problem")).toContainText(locale === "ja-JP" ? "0から100％まで" : "from 0 to 1");
+    await page.locator("#warn_percent-2").fill("50");
     await page.locator("#money-2").fill("");
     await page.getByTestId("save-budgets").click();
     await expect(page.getByTestId("saved")).toBeVisible();
+    await context.request.delete("/api/admin/models/Unpriced");
     expect((await (await context.request.get("/api/admin/budgets")).json()).length).toBe(1);
 
     // The user sees the rest of the group's budget.
@@ -130,6 +142,15 @@ test("what a user may not do is not offered", async ({ browser, baseURL, request
   await page.reload();
   await expect(page.getByTestId("composer")).toBeEnabled();
   await expect(page.getByTestId("attach")).toHaveCount(0);
+  await alive(page);
+  const [field, notes] = [page.getByTestId("composer"), textFile("notes.txt", "Heron.")];
+  for (const kind of ["dragover", "drop", "paste"] as const) await transfer(field, kind, notes);
+  await expect(page.getByText("Drop files to attach them")).toBeHidden();
+  await expect(page.getByTestId("attachment")).toHaveCount(0);
+  await field.evaluate((field) => field.focus());
+  await page.evaluate(() => document.execCommand("insertText", false, "A text can be pasted."));
+  await expect(field).toHaveValue("A text can be pasted.");
+  await field.fill("");
   await page.getByTestId("conversation-menu").first().click();
   await page.getByTestId("menu-share").click();
   await expect(page.getByTestId("may-not-share")).toContainText("Ask an admin");

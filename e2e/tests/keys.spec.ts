@@ -1,6 +1,6 @@
 // Tests the keyboard shortcuts, and the help dialog that lists them.
 
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, mounted } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -144,7 +144,7 @@ test("Esc that ends an IME composition has no other effect", async ({ page, requ
   expect(await asked.text()).toContain("event: message_end");
   await page.goto(`/c/${made.uuid}`);
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   const esc = async (field: string) => {
     for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
       await page.getByTestId(field).dispatchEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...composing });

@@ -44,7 +44,7 @@ test.describe("a browser that asks for Japanese", () => {
 
   test("describes the built-in tools in Japanese", async ({ page }) => {
     await page.goto("/");
-    await expect(page.getByTestId("tool-chip").first()).toBeVisible();
+    await expect(page.getByTestId("tool-chip").first()).toHaveText("足し算");
     const abouts = page.locator(".tool-about");
     for (const about of await abouts.all()) await expect(about).toHaveText(/[ぁ-ん]/, { useInnerText: false });
     await expect(page.locator(".tool-about:lang(ja)")).toHaveCount(await abouts.count());

@@ -12,6 +12,7 @@ const STYLE = /lazy\.css/;
 const PARTS = /split_\w+\.wasm|later\.css/;
 const MESSAGES = /split_messages\.wasm/;
 const OTHERS = /split_others\.wasm/;
+const FRAME = /split_frame\.wasm/;
 
 function notice(page: Page) {
   return page.getByRole("alert").filter({ has: page.getByRole("link", { name: "Reload the page" }) });
@@ -57,6 +58,33 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
     await expect(page.getByTestId("open-help"), "the focus returns").toBeFocused();
   });
 }
+
+for (const how of ["a press", "a key"]) {
+  test(`a button of the header that is used with ${how} before its code is loaded works once when it is`, async ({ page }) => {
+    const held = gate();
+    await page.route(FRAME, async (route) => {
+      await held.opened;
+      await route.continue();
+    });
+    await open(page);
+    const asked = page.waitForRequest(FRAME);
+    const button = page.getByTestId("fold-sidebar");
+    await (how === "a press" ? button.click() : button.press("Enter"));
+    await asked;
+    await expect(page.locator("html"), "the button has no effect yet").toHaveAttribute("data-sidebar", "shown");
+    held.open();
+    await expect(page.locator("html")).toHaveAttribute("data-sidebar", "folded");
+    await expect(button, "the focus has not moved").toBeFocused();
+    await expect(page.locator("[data-drawn], [data-pressed]")).toHaveCount(0);
+    await expect(page.locator("html")).toHaveAttribute("data-sidebar", "folded");
+  });
+}
+
+test("the list shows a conversation that was created elsewhere, although nothing in it was used", async ({ page, request }) => {
+  await open(page);
+  await request.post("/api/conversations", { data: { title: "From another tab" } });
+  await expect(page.getByTestId("conversation-link").filter({ hasText: "From another tab" })).toBeVisible();
+});
 
 test("keys that are pressed before the palette's options are loaded apply to them", async ({ page, request }) => {
   await request.post("/api/conversations", { data: { title: "A train to Kyoto" } });

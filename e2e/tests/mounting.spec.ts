@@ -2,8 +2,9 @@
 // does meanwhile is lost.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
+import { textFile } from "../kit/files.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -48,7 +49,7 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   await page.evaluate(() => window.release());
   await expect(calls).toHaveAttribute("aria-expanded", "true");
   await expect(calls, "the focus has not moved").toBeFocused();
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(messages).toHaveCount(2 * turns);
 });
 
@@ -75,7 +76,7 @@ test("the messages and the message field that the server rendered never leave th
   expect(selected.trim()).not.toBe("");
   release();
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(page.locator("article time").last(), "the last message is up to date").toBeAttached();
   expect(await removed.jsonValue()).toEqual([]);
   expect(await page.evaluate(() => getSelection()!.toString())).toBe(selected);
@@ -112,12 +113,28 @@ test("the user can type and navigate before the list and the header are interact
   await expect(page).toHaveURL(address);
   await expect(chat.answers).toHaveCount(1);
   await sidebar.getByTestId("new-chat").focus();
-  await expect(sidebar.getByTestId("search")).toBeDisabled();
   await page.evaluate(() => window.release());
-  await expect(sidebar.getByTestId("search")).toBeEnabled();
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(sidebar.getByTestId("new-chat"), "the focus has not moved").toBeFocused();
   await expect(sidebar.locator("[aria-current]")).toHaveAttribute("href", address);
+});
+
+test("a search that begins before the list is interactive continues in its field", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "Boats to Oslo" } });
+  await request.post("/api/conversations", { data: { title: "Trains" } });
+  await hold(page, "setTimeout");
+  await page.goto("/");
+  await alive(page);
+  const sidebar = page.getByTestId("sidebar");
+  await sidebar.getByTestId("search").click();
+  await page.keyboard.type("boats");
+  await expect(sidebar).toHaveAttribute("data-drawn", "");
+  await page.evaluate(() => window.release());
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(sidebar.getByTestId("search")).toBeFocused();
+  await page.keyboard.type(" to");
+  await expect(sidebar.getByTestId("search")).toHaveValue("boats to");
+  await expect(sidebar.getByTestId("conversation-link")).toHaveText(["Boats to Oslo"]);
 });
 
 for (const [where, button, seen] of [
@@ -132,10 +149,84 @@ for (const [where, button, seen] of [
     await expect(page.getByTestId(button).first(), "the click was noticed").toHaveCSS("cursor", "progress");
     release();
     await alive(page);
-    await expect(page.locator("[data-drawn]")).toHaveCount(0);
+    await mounted(page);
     await expect(page.getByTestId(seen)).toBeVisible();
     await expect(page.getByTestId(seen)).toBeEnabled();
     await expect(page.locator("[data-pressed]")).toHaveCount(0);
+  });
+}
+
+test("an example question that is clicked before the WASM module is loaded is sent once", async ({ page }) => {
+  const release = await holdProgram(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const example = page.getByTestId("example").nth(1);
+  const question = (await example.locator(".example-text").textContent())!;
+  await example.click();
+  await example.click();
+  await expect(example, "the click was noticed").toHaveCSS("cursor", "progress");
+  release();
+  const chat = new ChatPage(page);
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await expect(chat.messages).toHaveCount(2);
+  await expect(chat.messages.first()).toContainText(question);
+});
+
+test("several clicks before the WASM module is loaded take effect in their order", async ({ page, request }) => {
+  await converse(request, 1);
+  const address = await converse(request, 2);
+  const release = await holdProgram(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const sidebar = page.getByTestId("sidebar");
+  const row = sidebar.locator("li", { has: page.locator(`[href="${address}"]`) });
+  await sidebar.getByTestId("search").fill("Lon");
+  await row.hover();
+  await row.getByTestId("row-menu").click();
+  await expect(page.locator("#row-menu"), "its content is not known yet").toBeHidden();
+  await page.getByTestId("fold-sidebar").click();
+  await page.getByTestId("open-tools").click();
+  await expect(page.locator("[data-pressed]")).toHaveCount(3);
+  release();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(page.getByTestId("tools-panel")).toBeVisible();
+  await expect(page.getByTestId("tool-row").first()).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("fold-sidebar")).toHaveAttribute("aria-expanded", "false");
+  await page.getByTestId("fold-sidebar").click();
+  await expect(sidebar.getByTestId("search")).toHaveValue("Lon");
+  await expect(page.locator("[data-pressed]")).toHaveCount(0);
+});
+
+test("the menu of a row that is clicked before the WASM module is loaded opens for that row", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  await converse(request, 1);
+  const release = await holdProgram(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const row = page.getByTestId("sidebar").locator("li", { has: page.locator(`[href="${address}"]`) });
+  await row.hover();
+  await row.getByTestId("row-menu").click();
+  release();
+  await alive(page);
+  await page.locator("#row-menu").getByTestId("rename").click();
+  await expect(page.getByTestId("rename-field")).toBeFocused();
+  await expect(page.locator(`[href="${address}"]`), "the field is in the place of that row, although both have one title").toHaveCount(0);
+});
+
+for (const when of ["before", "after"]) {
+  test(`files can be attached ${when} the page becomes interactive, with a button that was clicked earlier`, async ({ page }) => {
+    const release = await holdProgram(page);
+    await page.goto("/", { waitUntil: "commit" });
+    const chosen = page.waitForEvent("filechooser");
+    await page.getByTestId("attach").click();
+    const chooser = await chosen;
+    if (when === "after") {
+      release();
+      await alive(page);
+      await expect(page.locator("[data-drawn]")).toHaveCount(0);
+    }
+    await chooser.setFiles(textFile("note.txt", "2 + 3"));
+    release();
+    await expect(page.locator('[data-testid="attachment"][data-state="ready"]')).toContainText("note.txt");
   });
 }
 
@@ -167,7 +258,7 @@ test("a menu that was closed again before the WASM module is loaded stays closed
   await expect(menu).toBeHidden();
   release();
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect(menu).toBeHidden();
 });
 

@@ -1,6 +1,6 @@
 // Tests that a new question moves to the top, and that its answer grows below it.
 
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -43,13 +43,13 @@ test("there is no gap between the last message and the message field", async ({ 
     const end = (await chat.messages.last().boundingBox())!;
     return (await page.locator(".dock").boundingBox())!.y - (end.y + end.height);
   };
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
   expect(await gap(), "when the conversation opens").toBeLessThan(48);
   await chat.ask(`What is 2 + 3?\n${"Line\n".repeat(60)}`);
   await page.reload();
   await alive(page);
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
   expect(await gap(), "after a long message").toBeLessThan(48);
 });

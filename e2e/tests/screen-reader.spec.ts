@@ -4,6 +4,7 @@
 import { randomInt } from "node:crypto";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { openWaiting, pay, ready, waiting } from "../kit/consent.ts";
+import { attach, textFile } from "../kit/files.ts";
 import { call, conversation, open, planned } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -86,6 +87,34 @@ test("an answer is announced, with its call between its paragraphs", async ({ pa
   const copies = answer.getByTestId("copy");
   await expect(copies.first(), "each button says what it copies").toHaveAccessibleDescription("Input");
   await expect(copies.last()).toHaveAccessibleDescription("Output");
+});
+
+test("attached files are a list, and the end of each upload is announced", async ({ page, tolerated }) => {
+  tolerated.push(/status of 415/);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, textFile("notes.txt", "Heron."));
+  await expect(page.getByRole("status").filter({ hasText: "1 file uploaded." })).toBeAttached();
+  await attach(page, textFile("more.txt", "Stork."), { name: "a.exe", mimeType: "application/octet-stream", buffer: Buffer.from([0x4d, 0x5a, 0, 1]) });
+  await expect(page.getByRole("status").filter({ hasText: "2 files uploaded. Not uploaded: a.exe." })).toBeAttached();
+  await expect(page.locator("form.composer")).toMatchAriaSnapshot(`
+    - list "Attached files":
+      - listitem:
+        - text: /notes.txt 6 bytes/
+        - button "Remove notes.txt"
+      - listitem:
+        - text: /more.txt 6 bytes/
+        - button "Remove more.txt"
+      - listitem:
+        - text: /a.exe 4 bytes · This kind of file is not accepted/
+        - button "Remove a.exe"
+    - status: "2 files uploaded. Not uploaded: a.exe."
+    - textbox "Message"
+    - button "Attach files"
+    - button "Send"
+  `);
+  await page.getByRole("button", { name: "Remove a.exe" }).press("Enter");
+  await expect(page.getByRole("textbox", { name: "Message" })).toBeFocused();
 });
 
 test("an approval names the tool, the risk and the choices, and says that it waits", async ({ page }) => {

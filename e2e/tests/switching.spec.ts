@@ -1,7 +1,7 @@
 // Tests switching between conversations: what the user writes and presses belongs to the conversation that is shown.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
@@ -58,7 +58,7 @@ test("Back restores the scroll position in a conversation", async ({ page, reque
       if (!first) return ["", 0] as const;
       return [first.id, Math.round(first.getBoundingClientRect().top - top)] as const;
     });
-  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await mounted(page);
   await thread.hover();
   await page.mouse.wheel(0, -1500);
   await expect(page.getByTestId("jump")).toBeVisible();

@@ -51,6 +51,21 @@ test.afterAll(() => {
   rmSync(others, { force: true });
 });
 
+test("the start page has an example for each tool server", async ({ page, request, baseURL }) => {
+  await expect
+    .poll(async () => {
+      const { servers }: { servers: { status: string }[] } = await (await request.get("/api/tools")).json();
+      return servers.map(({ status }) => status);
+    }, { timeout: 30_000 })
+    .toEqual(["connected", "connected"]);
+  await page.goto("/");
+  await expect(page.locator(".example-tool")).toHaveText([/^[^_]+$/, "http", "process"]);
+  await expect(page.locator(".example-text").nth(1)).toHaveText("What can you do with the tools of “http”?");
+  await page.context().addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
+  await page.goto("/");
+  await expect(page.locator(".example-text").nth(2)).toHaveText("「process」のツールで何ができる？");
+});
+
 for (const server of ["process", "http"]) {
   test(`a turn calls tools of a real server (${server}), and Stop ends one that takes long`, async ({ page, model, request }) => {
     const status = async () => {

@@ -3,6 +3,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive, holdProgram, toolCalls } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
+import { attach, textFile } from "../kit/files.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 }, demoPaceMs: 0 });
@@ -146,6 +147,25 @@ test("the menu of a conversation opens, renames and closes", async ({ page, requ
   await page.getByTestId("rename-field").fill("By touch");
   await page.keyboard.press("Enter");
   await expect(menu).toHaveText("By touch");
+});
+
+test("a file is removed, and the file of a message is opened and closed", async ({ page }) => {
+  const chat = await open(page, "/");
+  await attach(page, textFile("one.txt", "Heron."), textFile("two.txt", "Stork."));
+  const chips = page.getByTestId("attachment");
+  await expect(page.locator('[data-testid="attachment"][data-state="ready"]')).toHaveCount(2);
+  await expectSize(chips.first().getByTestId("remove-file"), LEAST);
+  await chips.first().getByTestId("remove-file").tap();
+  await expect(chips).toHaveCount(1);
+  await expect(page.getByTestId("composer"), "the keyboard does not appear by itself").not.toBeFocused();
+  await page.getByTestId("send").tap();
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await page.getByTestId("message-file").tap();
+  const viewer = page.getByTestId("file-viewer");
+  await expect(viewer.getByTestId("file-text")).toContainText("Stork.");
+  expect(await tooSmall(page), "in the viewer").toEqual([]);
+  await viewer.getByRole("button", { name: "Close" }).tap();
+  await expect(viewer).toBeHidden();
 });
 
 test("every target is large enough for a finger", async ({ page, request }) => {

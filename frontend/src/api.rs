@@ -19,7 +19,7 @@ pub(crate) use self::{
     },
     entries::list_models,
     error::ApiError,
-    files::{file_text, upload_file},
+    files::{delete_file, file_text, upload_file},
     streams::{EventStream, feed},
     tools::{accept_tool, disable_tools, disabled_tools, list_approvals, list_tools, revoke_approval},
     turns::{

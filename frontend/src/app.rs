@@ -2,7 +2,8 @@
 //!
 //! The browser attaches the page to the server-rendered elements around the messages and the message field, and to the
 //! messages, which stay as they are (`browser::attach`). It builds everything else again, part by part, from the data
-//! in the document, and shows each part in place of the server's, without a visible change. Leptos can instead attach
+//! in the document, and shows each part in place of the server's, without a visible change. The header and the sidebar
+//! follow when they are used or must change (`components::lazy`). Leptos can instead attach
 //! itself to all of the server's elements (hydration), but the code for that would be a fifth of the download.
 
 use std::sync::Arc;
@@ -15,12 +16,12 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::browser;
 use crate::{
     address::Address,
-    browser::{ATTACHED, BROKEN_ID, DRAWN, PRESSED, SENDS, TAKEN},
+    browser::{ATTACHED, ATTACHED_MORE, BROKEN_ID, COPIED, DRAWN, PRESSED, SENDS, TAKEN},
     components::{
         composer::OF_KEYS,
         parts::{
             commands::HANDLED_BY_INPUT_METHOD,
-            ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+            ids::{ATTACH_ID, COMPOSER_HINT_ID, COMPOSER_ID, FILES_ID},
         },
     },
     data::PageData,
@@ -38,11 +39,14 @@ use crate::{
 const APP_ID: &str = "app";
 
 /// Files with the code of messages, and files with the code of rarely used parts.
-const MESSAGE_FILES: [&str; 2] = ["split_messages", "split_shared"];
-const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
+const MESSAGE_FILES: [&str; 3] = ["split_messages", "split_messages_others", "split_frame_messages_others"];
+const OTHER_FILES: [&str; 3] = ["split_others", "split_messages_others", "split_frame_messages_others"];
 
 /// Maximum number of attempts to load the page's WASM module, with pauses of 2, 4, 8 … seconds between them.
 const LOAD_ATTEMPTS: u32 = 6;
+
+/// Maximum number of presses that are kept until the page is interactive.
+const MAX_PRESSES: usize = 16;
 
 /// Script that makes the browser calculate all styles in a task of its own. A later task (`before_paint`) does the
 /// layout. If one task did both, everything else that waits would have to wait for both.
@@ -55,8 +59,9 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 /// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
 ///   interactive is stored as a draft. The page attaches to the field, and sends the text if the user asked for that
 ///   (`browser::take_field`). If the page cannot be loaded, the text can be edited again.
-/// - It marks a button of a message, the list, or the header that the user presses before that part is interactive.
-///   The button is pressed again once it is. A menu that the user closes in the meantime is not reopened.
+/// - It keeps the buttons that the user presses before their part of the page is interactive, and presses them once it
+///   is, in the same order. If the part was built again, the button in the same place with the same name is pressed.
+///   A menu that the user closes in the meantime is not reopened. The button that attaches files works at once.
 /// - On a touch screen, Enter inserts a line break, and the hint about keys is removed.
 /// - It keeps the browser from opening a file that the user drops anywhere on the page. This stays in effect as long
 ///   as the document.
@@ -72,12 +77,27 @@ fn before_paint(address: Address, user: i64) -> String {
          for (const key of Object.keys(storage ?? {{}})) if (key.startsWith('{prefix}')) storage.removeItem(key); }});\
          const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
          addEventListener('dragover', keepFile); addEventListener('drop', keepFile);\
+         let presses = [];\
+         const isAlive = () => 'alive' in document.body.dataset;\
+         const isDrawn = element => !!element.closest('[{DRAWN}], [{COPIED}]');\
+         const alike = (id, button, drawn) => [...document.querySelectorAll(`button#${{id}}, #${{id}} button`)].filter(other =>\
+         other.dataset.testid === button.dataset.testid && other.ariaLabel === button.ariaLabel && isDrawn(other) === drawn);\
          addEventListener('click', event => {{ const button = event.target.closest('button');\
-         const isAttached = 'alive' in document.body.dataset || document.querySelector('[{ATTACHED}]');\
-         if (!button || isAttached && !button.closest('[{DRAWN}]')) return;\
-         document.querySelector('[{PRESSED}]')?.removeAttribute('{PRESSED}'); button.setAttribute('{PRESSED}', ''); }});\
+         const drawn = !!button && isDrawn(button);\
+         if (!button || button.type === 'submit' || !drawn && (isAlive() || document.querySelector('[{ATTACHED}]'))) return;\
+         if (button.id === '{ATTACH_ID}') return document.getElementById('{FILES_ID}').click();\
+         if (document.getElementById(button.getAttribute('popovertarget'))?.childElementCount === 0) event.preventDefault();\
+         if (presses.length === {MAX_PRESSES} || presses.some(press => press.button === button)) return;\
+         const id = CSS.escape(button.closest('[id]').id);\
+         presses.push({{ button, id, at: alike(id, button, drawn).indexOf(button) }}); button.setAttribute('{PRESSED}', ''); }});\
          addEventListener('toggle', ({{ newState, target }}) => {{ if (newState === 'closed')\
-         document.querySelector(`[{PRESSED}][popovertarget=\"${{target.id}}\"]`)?.removeAttribute('{PRESSED}'); }}, true);\
+         presses = presses.filter(({{ button }}) => {{ const opened = button.getAttribute('popovertarget') === target.id\
+         && button.popoverTargetAction !== 'hide'; if (opened) button.removeAttribute('{PRESSED}'); return !opened; }}); }}, true);\
+         addEventListener('{ATTACHED_MORE}', () => {{ if (isAlive()) for (const press of presses.splice(0)) {{\
+         const {{ button, id, at }} = press; const isHere = button.isConnected;\
+         const found = isHere && !isDrawn(button) ? button : isHere ? undefined : alike(id, button, false)[at];\
+         if (found) {{ button.removeAttribute('{PRESSED}'); found.click(); }}\
+         else if (document.querySelector('[{DRAWN}], [{COPIED}]')) presses.push(press); }} }});\
          const thread = document.getElementById('{THREAD_ID}');\
          if (thread && {is_conversation}) thread.scrollTop = thread.scrollHeight;\
          const field = document.getElementById('{COMPOSER_ID}');\
@@ -298,23 +318,12 @@ pub(crate) async fn mount() {
         tick().await;
         browser::replace_children(&root);
     }
-    let deferred = mount_schedule::take_deferred();
-    let kept: Vec<_> = deferred.iter().map(|part| part.id).collect();
     // In a task of its own: in the callback of an animation frame, the browser would also paint that frame in the
     // same task.
-    browser::finish(&kept);
+    browser::finish(&mount_schedule::deferred_ids());
     mark_alive();
     mount_schedule::end();
-    for mount_schedule::DeferredPart { id, is_due } in deferred {
-        browser::next_task().await;
-        browser::released().await;
-        let drawn = browser::DrawnPart::find(id);
-        is_due.try_set(true);
-        tick().await;
-        if let Some(drawn) = drawn {
-            drawn.replace();
-        }
-    }
+    browser::replay_presses();
 }
 
 /// Marks the document as interactive. Tests wait for this, and the document's script uses it.

@@ -22,15 +22,15 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
 #[cfg(feature = "browser")]
-pub(crate) use self::attach::{DrawnPart, begin, finish};
+pub(crate) use self::attach::{begin, finish};
 pub(crate) use self::{
     attach::{
-        ATTACHED, DRAWN, PART, PRESSED, adopt_drawn, attach, drawn_by_server, drop_stale, insert, released,
-        remove_stale, replace_children, replace_stale,
+        ATTACHED, ATTACHED_MORE, COPIED, DRAWN, DrawnPart, PART, PRESSED, adopt_drawn, attach, drawn_by_server,
+        drop_stale, insert, released, remove_stale, replace_children, replace_stale, replay_presses, when_used,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},
-    clock::{calendar, in_days, local_time, now, time_of_day},
+    clock::{LocalTime, calendar, in_days, local_time, now, time_of_day},
     focus::{
         focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
@@ -40,7 +40,7 @@ pub(crate) use self::{
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
-    typed::{SENDS, TAKEN, TypedEarly, release_field, take_field},
+    typed::{SENDS, TAKEN, TypedEarly, chosen_early, listed, release_field, take_field, take_files},
     upload::upload,
 };
 use crate::{

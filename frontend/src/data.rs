@@ -56,6 +56,9 @@ pub trait PageData: Send + Sync {
     /// Returns `true` if another user changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;
 
+    /// Returns `true` if a budget may apply to the user.
+    fn may_have_budgets(&self) -> bool;
+
     /// Returns the user's ID, which is part of the keys of drafts in the browser.
     fn user_id(&self) -> i64;
 

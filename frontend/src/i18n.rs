@@ -153,7 +153,7 @@ texts! {
 
     // The conversation.
     messages_label: "Messages", "メッセージの一覧";
-    you_said: "You said", "あなた";
+    you_said: "You said", "あなたのメッセージ";
     answer: "Answer", "回答";
     answer_completed: "The answer is complete.", "回答が完了しました。";
     answer_was_stopped: "The answer was stopped.", "回答は停止されました。";

@@ -14,7 +14,7 @@ const MAX_BLANK_LINES: usize = 3;
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+enum Piece<'a> {
     /// Text that can be shown as it is.
     Plain(&'a str),
     /// Characters to be shown as [`codes`].
@@ -23,8 +23,43 @@ pub enum Piece<'a> {
     BlankLines(usize),
 }
 
+/// A text shows codes for at most this many places on their own; further codes are part of the text around them.
+const MAX_MARKS: usize = 1000;
+
+/// A part of a text as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Text that can be shown as it is.
+    Text(String),
+    /// Codes of hidden characters, or the number of collapsed lines.
+    Mark(String),
+}
+
+/// Returns the parts of a text with marks in the place of what cannot be seen.
+pub fn shown(text: &str, language: Language) -> Vec<Shown> {
+    let (mut parts, mut marks, mut words) = (Vec::new(), 0, String::new());
+    for piece in pieces(text) {
+        let mark = match piece {
+            Piece::Plain(plain) => {
+                words.push_str(plain);
+                continue;
+            }
+            Piece::Hidden(hidden) => codes(hidden),
+            Piece::BlankLines(lines) => blank_lines_of(language, lines),
+        };
+        marks += 1;
+        if marks > MAX_MARKS {
+            words.push_str(&mark);
+        } else {
+            parts.extend([Shown::Text(std::mem::take(&mut words)), Shown::Mark(mark)]);
+        }
+    }
+    parts.push(Shown::Text(words));
+    parts
+}
+
 /// Splits a text into pieces, in order. No piece is empty.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut begin, mut hides, mut is_line_start, mut blank_until) = (0, false, true, 0);
     for (at, c, kind) in characters(text) {
@@ -69,7 +104,7 @@ fn blank_lines(text: &str) -> Option<(usize, usize)> {
 }
 
 /// Returns the codes of hidden characters: `⟨U+200B⟩`, or `⟨U+200B ×3⟩` for a repeated character.
-pub fn codes(hidden: &str) -> String {
+fn codes(hidden: &str) -> String {
     let mut codes = String::new();
     let mut chars = hidden.chars().peekable();
     while let Some(c) = chars.next() {
@@ -182,7 +217,7 @@ fn named(language: Language, kind: Kind, count: usize) -> String {
 }
 
 /// Describes a run of blank lines that is collapsed.
-pub fn blank_lines_of(language: Language, lines: usize) -> String {
+fn blank_lines_of(language: Language, lines: usize) -> String {
     match language {
         Language::English => format!("⟨{lines} blank lines⟩"),
         Language::Japanese => format!("⟨空行{lines}行⟩"),

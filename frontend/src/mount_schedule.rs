@@ -1,13 +1,11 @@
 //! Scheduler of the mount: the browser builds the page part by part, each in a task of its own. On a slow device,
 //! user input then waits for one part instead of the whole page. The parts that the user came for are built first,
-//! then the page is interactive. The server's HTML of the other parts stays until they are built.
+//! then the page is interactive. The server's HTML of the other parts stays until their code has loaded.
 
-#[cfg(feature = "browser")]
-use std::mem::take;
 use std::{cell::RefCell, collections::VecDeque};
 
 use futures_channel::oneshot;
-use leptos::prelude::*;
+use leptos::{prelude::*, task::tick};
 
 use crate::browser;
 
@@ -15,24 +13,23 @@ use crate::browser;
 struct Schedule {
     /// Signals of the parts to build before the page is attached. Setting one builds its part.
     first: VecDeque<RwSignal<bool>>,
-    /// Parts to build after that.
-    deferred: Vec<DeferredPart>,
     /// Actions to run once the page is attached.
     then: Vec<Box<dyn FnOnce()>>,
 }
 
 /// A part to build after the page is attached.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server builds all parts at once"))]
-pub(crate) struct DeferredPart {
+struct DeferredPart {
     /// ID of the part's element, in the server-rendered page as well.
-    pub(crate) id: &'static str,
+    id: &'static str,
     /// Setting this signal builds the part.
-    pub(crate) is_due: RwSignal<bool>,
+    is_due: RwSignal<bool>,
 }
 
 thread_local! {
     /// The parts that are not built yet; `None` once the page is attached, and on the server.
     static SCHEDULE: RefCell<Option<Schedule>> = const { RefCell::new(None) };
+    /// The parts to build after the page is attached.
+    static DEFERRED: RefCell<Vec<DeferredPart>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Starts the schedule: from now on, parts wait until they are due.
@@ -41,17 +38,32 @@ pub(crate) fn begin() {
     SCHEDULE.set(Some(Schedule::default()));
 }
 
-/// Reschedule the signal of the next part to build before the page is attached.
+/// Returns the signal of the next part to build before the page is attached.
 #[cfg(feature = "browser")]
 pub(crate) fn next() -> Option<RwSignal<bool>> {
     SCHEDULE.with_borrow_mut(|schedule| schedule.as_mut()?.first.pop_front())
 }
 
-/// Reschedule the parts to build after the page is attached.
+/// Returns the IDs of the parts to build after the page is attached.
 #[cfg(feature = "browser")]
-pub(crate) fn take_deferred() -> Vec<DeferredPart> {
-    SCHEDULE
-        .with_borrow_mut(|schedule| schedule.as_mut().map(|schedule| take(&mut schedule.deferred)).unwrap_or_default())
+pub(crate) fn deferred_ids() -> Vec<&'static str> {
+    DEFERRED.with_borrow(|deferred| deferred.iter().map(|part| part.id).collect())
+}
+
+/// Builds the deferred parts, once the page is attached, and replaces the server's. Call this when their code has loaded.
+pub(crate) async fn build_deferred() {
+    in_place().await;
+    for DeferredPart { id, is_due } in DEFERRED.take() {
+        browser::next_task().await;
+        browser::released().await;
+        let drawn = browser::DrawnPart::find(id);
+        is_due.try_set(true);
+        tick().await;
+        if let Some(drawn) = drawn {
+            drawn.replace();
+        }
+        browser::replay_presses();
+    }
 }
 
 /// Ends the schedule, once the page is attached: from now on, parts are built at once.
@@ -104,9 +116,11 @@ pub(crate) fn scheduled(part: impl Fn() -> AnyView + Send + 'static) -> AnyView 
     when_due(|schedule, is_due| schedule.first.push_back(is_due), Box::new(part))
 }
 
-/// Adds a part to build after the page is attached. It is an element with this ID.
+/// Adds a part that [`build_deferred`] builds. It is an element with this ID.
 pub(crate) fn deferred(id: &'static str, part: impl Fn() -> AnyView + Send + 'static) -> AnyView {
-    when_due(|schedule, is_due| schedule.deferred.push(DeferredPart { id, is_due }), Box::new(part))
+    let add =
+        |_: &mut Schedule, is_due| DEFERRED.with_borrow_mut(|deferred| deferred.push(DeferredPart { id, is_due }));
+    when_due(add, Box::new(part))
 }
 
 fn when_due(queue: impl FnOnce(&mut Schedule, RwSignal<bool>), part: Box<dyn Fn() -> AnyView + Send>) -> AnyView {

@@ -17,10 +17,12 @@ const MAX_EXAMPLES: usize = 3;
 /// The tools and the model that a new chat can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NewChatInfo {
-    /// The tools, in the server's order.
+    /// The first tools: the built-in ones, then those of servers.
     pub(crate) tools: Vec<ToolSummary>,
     /// Number of tools that are not in `tools`.
     pub(crate) more: usize,
+    /// Names of the first tool servers that have tools.
+    pub(crate) servers: Vec<String>,
     /// `true` if the built-in demo model answers, which only does arithmetic.
     pub(crate) is_demo: bool,
 }
@@ -36,18 +38,11 @@ pub(crate) struct ToolSummary {
     pub(crate) about: String,
 }
 
-impl ToolSummary {
-    /// Returns the display name. A tool of a server, such as `files__read`, is shown as `files · read`.
-    pub(crate) fn shown_name(&self) -> String {
-        self.name.replacen("__", " · ", 1)
-    }
-}
-
 /// An example question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Example {
     pub(crate) question: String,
-    /// Names of the tools that the question shows.
+    /// Titles of the tools that the question shows, or the name of the server whose tools it shows.
     pub(crate) tools: Vec<String>,
 }
 
@@ -55,11 +50,19 @@ impl NewChatInfo {
     /// Creates the offer of these tools, and of the demo model if it answers.
     pub(crate) fn new(tools: &[ToolInfo], is_demo: bool) -> Self {
         let more = tools.len().saturating_sub(MAX_TOOLS);
-        let tools = tools.iter().take(MAX_TOOLS).map(|tool| {
+        let mut servers: Vec<String> = Vec::new();
+        for server in tools.iter().filter_map(|tool| tool.server.as_ref()) {
+            if servers.len() < MAX_EXAMPLES && !servers.contains(server) {
+                servers.push(server.clone());
+            }
+        }
+        // The questions are about the built-in tools, so the tools of servers are cut first.
+        let (own, of_servers): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.server.is_none());
+        let tools = own.into_iter().chain(of_servers).take(MAX_TOOLS).map(|tool| {
             let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
             ToolSummary { about: about.to_owned(), name: tool.name.clone() }
         });
-        Self { tools: tools.collect(), more, is_demo }
+        Self { tools: tools.collect(), more, servers, is_demo }
     }
 
     /// Returns the tools that a new chat names, and the number of all others.
@@ -80,39 +83,25 @@ impl NewChatInfo {
         }
     }
 
-    /// Returns example questions that the available tools can answer: first the questions written for certain tools,
-    /// then one for each other tool. Without tools, it returns questions that a model can answer alone.
+    /// Returns example questions: those written for certain built-in tools, and one about each tool server, because the
+    /// operator added it on purpose. The demo model can only calculate. Without either, it returns questions that a
+    /// model can answer alone.
     pub(crate) fn examples(&self, language: Language) -> Vec<Example> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         let known = language.examples(self.is_demo).iter().filter(|(tools, _)| tools.iter().all(|tool| has(tool)));
-        let mut examples: Vec<Example> = known
-            .map(|(tools, question)| Example {
-                question: (*question).to_owned(),
-                tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
-            })
-            .collect();
-        let is_shown = |name: &str| language.examples(self.is_demo).iter().any(|(tools, _)| tools.contains(&name));
-        let others = self
-            .tools
-            .iter()
-            .filter(|tool| !is_shown(&tool.name))
-            .map(|tool| Example { question: language.show_tool(&tool.shown_name()), tools: vec![tool.shown_name()] });
-        // At least one of the other tools is shown, because the operator added them on purpose.
-        if !self.is_demo {
-            let mut others = others.peekable();
-            if others.peek().is_some() {
-                examples.truncate(MAX_EXAMPLES - 1);
-            }
-            examples.extend(others);
-        }
+        let known = known.map(|(tools, question)| Example {
+            question: (*question).to_owned(),
+            tools: tools.iter().map(|tool| language.tool_title(tool)).collect(),
+        });
+        let servers = if self.is_demo { &[][..] } else { &self.servers };
+        let of_servers =
+            servers.iter().map(|server| Example { question: language.ask_about(server), tools: vec![server.clone()] });
+        let mut examples: Vec<Example> =
+            known.take(MAX_EXAMPLES.saturating_sub(servers.len())).chain(of_servers).collect();
         if examples.is_empty() {
-            examples.extend(
-                language
-                    .examples_without_tools()
-                    .map(|question| Example { question: question.to_owned(), tools: Vec::new() }),
-            );
+            let alone = language.examples_without_tools().into_iter();
+            examples.extend(alone.map(|question| Example { question: question.to_owned(), tools: Vec::new() }));
         }
-        examples.truncate(MAX_EXAMPLES);
         examples
     }
 }
@@ -136,7 +125,7 @@ mod tests {
             description: "Adds 0.1 and 0.2. Use it for sums.".to_owned(),
             input_schema: json!({}),
             risk: "low".to_owned(),
-            server: None,
+            server: name.split_once("__").map(|(server, _)| server.to_owned()),
             idempotent: true,
             enabled: true,
             changed: None,
@@ -144,25 +133,34 @@ mod tests {
         NewChatInfo::new(&tools.collect::<Vec<_>>(), provider == "demo")
     }
 
-    fn shown(offer: &NewChatInfo, language: Language) -> Vec<String> {
-        offer.examples(language).into_iter().map(|example| example.tools.join("+")).collect()
+    fn shown(offer: &NewChatInfo) -> Vec<String> {
+        offer.examples(Language::English).into_iter().map(|example| example.tools.join("+")).collect()
     }
 
     #[test]
     fn examples_follow_the_tools_and_the_model() {
         let all = ["add", "subtract", "multiply", "divide", "evaluate"];
+        assert_eq!(shown(&offer("demo", &all)), ["Add+Multiply", "Multiply", "Add+Divide"]);
+        assert_eq!(shown(&offer("demo", &["add", "multiply"])), ["Add+Multiply", "Multiply"]);
+        let with_others = [&all[..], &["current_time", "convert_units"]].concat();
+        assert_eq!(shown(&offer("openai", &with_others)), ["Multiply+Divide", "Current time", "Convert units"]);
+        assert_eq!(shown(&offer("openai", &["unknown"])), ["", "", ""], "no question about it is known");
+        assert_eq!(shown(&offer("openai", &[])), ["", "", ""]);
+    }
+
+    #[test]
+    fn each_tool_server_has_an_example_however_many_tools_it_has() {
+        let many: Vec<String> = (0..MAX_TOOLS).map(|n| format!("files__tool_{n}")).collect();
+        let mut names = vec!["add"];
+        names.extend(many.iter().map(String::as_str));
+        names.extend(["mail__send", "divide", "multiply"]);
+        assert_eq!(shown(&offer("openai", &names)), ["Multiply+Divide", "files", "mail"]);
+        assert_eq!(shown(&offer("openai", &["a__x", "b__x", "c__x", "d__x"])), ["a", "b", "c"]);
+        let demo = offer("demo", &["multiply", "files__read"]);
+        assert_eq!(shown(&demo), ["Multiply"], "the demo model only calculates");
         for language in Language::ALL {
-            assert_eq!(shown(&offer("demo", &all), language), ["add+multiply", "multiply", "add+divide"]);
-            assert_eq!(shown(&offer("demo", &["add", "multiply"]), language), ["add+multiply", "multiply"]);
-            let with_others = [&all[..], &["current_time", "convert_units"]].concat();
-            let questions = shown(&offer("openai", &with_others), language);
-            assert_eq!(questions, ["multiply+divide", "current_time", "convert_units"]);
-            let mixed = shown(&offer("anthropic", &["add", "multiply", "divide", "search_files"]), language);
-            assert_eq!((mixed.len(), mixed[2].as_str()), (3, "search_files"));
-            let foreign = offer("openai", &["weather", "mail", "map", "web"]);
-            assert_eq!(shown(&foreign, language), ["weather", "mail", "map"]);
-            assert!(foreign.examples(language)[0].question.contains("weather"));
-            assert_eq!(shown(&offer("openai", &[]), language), ["", "", ""]);
+            let examples = offer("openai", &names).examples(language);
+            assert!(examples[1].question.contains("files") && examples[2].question.contains("mail"), "{examples:?}");
         }
     }
 
@@ -181,13 +179,6 @@ mod tests {
             assert!(calculator.1 == tools.1 && talk.1 != tools.1, "only with tools, it mentions their records");
         }
         assert_eq!(offer("openai", &[]).greeting(), Greeting::Talk);
-    }
-
-    #[test]
-    fn tools_of_a_server_are_named_with_their_server() {
-        let offer = offer("openai", &["files__read__all", "add"]);
-        let names: Vec<String> = offer.tools.iter().map(super::ToolSummary::shown_name).collect();
-        assert_eq!(names, ["files · read__all", "add"]);
     }
 
     #[test]

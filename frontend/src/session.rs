@@ -21,7 +21,7 @@ mod tests;
 mod unsent;
 
 pub(crate) use drawing::DrawnEntry;
-pub(crate) use files::{AttachedFile, Upload};
+pub(crate) use files::{AttachedFile, FilesOf, Upload};
 pub(crate) use queue::{Due, Queue, Queued};
 pub(crate) use shell::{InitialConversation, Session, SessionCallbacks};
 pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};

@@ -17,7 +17,7 @@ pub(crate) use self::{
     entry::{EntryKind, SetupEntry, TestResult},
     fields::{Fault, Field},
     form::Form,
-    model::Provider,
+    model::{Provider, REMOVE},
     opened::{Connecting, OpenedEntry},
     shell::{Dialog, OUTCOME_ID, PROBLEM_ID},
     tool_server::{HEADER, KEEP, TOKEN},
@@ -33,6 +33,8 @@ pub(crate) struct Setup {
     form: Form,
     /// The models that the provider of a model offers; `None` until it was asked.
     offered: Option<Vec<DiscoveredModel>>,
+    /// The models of Ollama on the server's machine; empty if it was not found.
+    local: Vec<DiscoveredModel>,
     work: Option<Work>,
     problem: Option<Problem>,
     test: Option<TestResult>,
@@ -78,6 +80,10 @@ pub(crate) enum Reason {
 /// An event that the dialog reacts to.
 #[derive(Debug)]
 pub(crate) enum SetupInput {
+    /// The dialog has opened.
+    Open,
+    /// Ollama on the server's machine was asked for its models.
+    FoundLocal(Vec<DiscoveredModel>),
     /// Chooses the provider.
     Choose(Provider),
     /// Sets the text of a field.
@@ -99,11 +105,13 @@ pub(crate) enum SetupInput {
 /// An action outside the state. A request replaces the previous one.
 #[derive(PartialEq)]
 pub(crate) enum SetupEffect {
+    /// Looks for a provider on the server's machine. Other requests do not replace this one.
+    FindLocal(DiscoverModels),
     Find(u32, DiscoverModels),
     /// Tests these settings.
     Test(u32, Map<String, Value>),
-    /// Tests the stored entry with this name.
-    TestStored(u32, String),
+    /// Tests the stored entry with this name, with changes that are not stored.
+    TestStored(u32, String, Map<String, Value>),
     /// Stores these settings.
     Add(u32, Map<String, Value>),
     /// Changes the stored entry with this name and version.
@@ -123,7 +131,7 @@ impl Setup {
     /// Creates the state for a new entry, or for a stored one.
     pub(crate) fn new(kind: EntryKind, stored: Option<SetupEntry>) -> Self {
         let form = stored.as_ref().map_or_else(|| Form::new(kind), Form::of);
-        Self { kind, stored, form, offered: None, work: None, problem: None, test: None, ticket: 0 }
+        Self { kind, stored, form, offered: None, local: Vec::new(), work: None, problem: None, test: None, ticket: 0 }
     }
 
     /// Returns the kind of the entry.
@@ -146,6 +154,11 @@ impl Setup {
         self.offered.as_deref()
     }
 
+    /// Returns `true` if the provider was found on the server's machine.
+    pub(crate) fn is_found(&self, provider: Provider) -> bool {
+        provider.is_local() && !self.local.is_empty()
+    }
+
     /// Returns the request of the user that is under way.
     pub(crate) fn work(&self) -> Option<Work> {
         self.work.filter(|work| *work != Work::Looking)
@@ -164,6 +177,14 @@ impl Setup {
     /// Applies an input to the state, and returns the effects to carry out.
     pub(crate) fn take(&mut self, input: SetupInput) -> Vec<SetupEffect> {
         match input {
+            SetupInput::Open => {
+                let is_new_model = self.kind == EntryKind::Model && self.stored.is_none();
+                is_new_model.then(|| SetupEffect::FindLocal(model::local_discovery())).into_iter().collect()
+            }
+            SetupInput::FoundLocal(models) => {
+                self.local = models;
+                Vec::new()
+            }
             SetupInput::Choose(provider) => {
                 let is_new = self.form.provider() != Some(provider);
                 self.form.choose(provider);
@@ -179,7 +200,7 @@ impl Setup {
                 self.take_back_problem(field);
                 match field {
                     Field::Name => Vec::new(),
-                    Field::Address | Field::Secret => self.forget_answers(true),
+                    Field::Address | Field::Secret | Field::StoredKey => self.forget_answers(true),
                     _ => self.forget_answers(false),
                 }
             }
@@ -202,6 +223,9 @@ impl Setup {
                 self.work = None;
                 match tested {
                     Ok(test) => {
+                        if let TestResult::Model(test) = &test {
+                            self.form.learn(test);
+                        }
                         self.test = Some(test);
                         vec![SetupEffect::ShowTest]
                     }
@@ -282,13 +306,17 @@ impl Setup {
         if self.work().is_some() {
             return Vec::new();
         }
-        let provider = match self.form.discovery() {
+        let mut provider = match self.form.discovery() {
             Ok(provider) => provider,
             Err((field, fault)) => return self.fail(Some(field), Reason::Field(fault)),
         };
-        // The server uses a stored key only for requests to its model.
-        if self.form.keeps_secret() {
-            return self.ask_for_secret();
+        if let Some(stored) = self.stored.as_ref().filter(|_| self.form.keeps_secret()) {
+            let address = (stored.setting("provider"), stored.setting("base_url"));
+            // The server sends a stored key only to the address of its model.
+            if address != (Some(&*provider.provider), provider.base_url.as_deref()) {
+                return self.ask_for_secret();
+            }
+            provider.name = Some(stored.name.clone());
         }
         self.offered = None;
         vec![SetupEffect::Find(self.begin(Work::Finding), provider)]
@@ -333,14 +361,13 @@ impl Setup {
         }
         let is_elsewhere = self.kind.address().iter().any(|setting| changes.contains_key(*setting));
         match (work, &self.stored) {
-            (Work::Testing, Some(stored)) if changes.is_empty() => {
-                let name = stored.name.clone();
-                vec![SetupEffect::TestStored(self.begin(work), name)]
-            }
-            // The server uses a stored secret neither with settings that are not stored, nor for another address.
-            (Work::Testing, _) if self.form.keeps_secret() => self.ask_for_secret(),
+            // The server sends a stored secret only to the address of its entry.
             (_, Some(_)) if is_elsewhere && self.form.keeps_secret() => self.ask_for_secret(),
-            (Work::Testing, _) => {
+            (Work::Testing, Some(stored)) => {
+                let name = stored.name.clone();
+                vec![SetupEffect::TestStored(self.begin(work), name, changes)]
+            }
+            (Work::Testing, None) => {
                 vec![SetupEffect::Test(self.begin(work), settings.into_iter().chain(secret).collect())]
             }
             (_, None) => vec![SetupEffect::Add(self.begin(work), settings.into_iter().chain(secret).collect())],
@@ -360,7 +387,7 @@ impl Setup {
         };
         self.work = None;
         match (&error, &self.stored) {
-            (ApiError::Refused { status: 412, .. }, Some(stored)) => {
+            (error, Some(stored)) if error.is_outdated() => {
                 let name = stored.name.clone();
                 vec![SetupEffect::Load(self.begin(Work::Loading), name)]
             }

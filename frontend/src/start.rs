@@ -43,6 +43,8 @@ pub(crate) struct Start {
     pub(crate) rights: Rights,
     /// `true` if another user changed the user's account and the user has not acknowledged it.
     pub(crate) is_account_changed: bool,
+    /// `true` if a budget may apply to the user.
+    pub(crate) may_have_budgets: bool,
 }
 
 /// The content at an address.
@@ -129,6 +131,7 @@ impl Start {
             is_admin,
             rights,
             is_account_changed,
+            may_have_budgets: data.may_have_budgets(),
         }
     }
 
@@ -188,6 +191,7 @@ mod tests {
             is_admin: false,
             rights: Rights::default(),
             is_account_changed: false,
+            may_have_budgets: false,
         };
         let text = start.to_text().unwrap();
         assert!(!text.contains('<'), "{text}");

@@ -121,6 +121,10 @@ impl PageData for Data {
         self.answer(false)
     }
 
+    fn may_have_budgets(&self) -> bool {
+        false
+    }
+
     fn user_id(&self) -> i64 {
         7
     }
@@ -296,7 +300,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
     let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
     assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\" data-sidebar=\"folded\""), "{html}");
     for words in
-        ["ツール呼び出し2件", "1件失敗", "3.4秒", "2分5秒", "入力 1,234・出力 56 トークン", "ショートカットと設定"]
+        ["ツール呼び出し2件", "1件失敗", "3.4秒", "2分5秒", "入力 1,234・出力 56トークン", "ショートカットと設定"]
     {
         assert!(html.contains(words), "{words} in {html}");
     }

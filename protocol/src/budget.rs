@@ -81,3 +81,10 @@ pub struct BudgetAmount {
     /// `true` if at least the budget's `warn_at` of it is used.
     pub is_warning: bool,
 }
+
+impl BudgetAmount {
+    /// Returns the amount that is left.
+    pub fn left(self) -> i64 {
+        self.limit.saturating_sub(self.used).max(0)
+    }
+}

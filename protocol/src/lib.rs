@@ -12,11 +12,9 @@ mod feedback;
 mod file;
 mod group;
 mod ids;
-mod json_bytes;
 mod message;
 mod model;
 mod model_settings;
-mod nul;
 mod plan;
 mod playback;
 mod problem;
@@ -57,15 +55,13 @@ pub use feedback::{Feedback, MAX_FEEDBACK_CHARS, Rating};
 pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
 pub use group::{Group, GroupMember, GroupMembers, GroupOrigin, Groups, NewGroup, NewGroupMembers, UpdateGroup};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
-pub use json_bytes::{beginning_within, json_bytes};
-pub use message::{ContextTruncation, Message, MessagePart, NewMessage, ReasoningSummary};
+pub use message::{AnswerMode, ContextTruncation, Message, MessagePart, NewMessage, ReasoningSummary};
 pub use model::{CatalogModel, ModelInfo, ModelList, Prices, ToolOffer};
 pub use model_settings::{
     ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest,
     NewModel, SettingsOrigin, TestedToolMode,
 };
-pub use nul::without_nul;
-pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
+pub use plan::{Plan, PlanStep, PlanStepChanged, PlanStepStatus};
 pub use playback::{Playback, PlayedEvent};
 pub use problem::{Problem, ProblemBudget};
 pub use raw_json::{RawJson, json_depth};
@@ -76,7 +72,7 @@ pub use server_settings::{
 };
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
-pub use text::{first_bytes, first_chars, with_ellipsis};
+pub use text::{beginning_within, first_bytes, first_chars, json_bytes, with_ellipsis, without_nul};
 pub use time::TIME_ZONE_HEADER;
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use tool_server_settings::{

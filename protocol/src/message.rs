@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{AnswerMode, Feedback, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage};
+use crate::{Feedback, MessageFile, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage};
 
 /// A part of a user's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,25 @@ impl MessagePart {
             Self::Text { .. } => None,
             Self::Image { file_id } | Self::File { file_id } => Some(*file_id),
         }
+    }
+}
+
+/// Mode of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerMode {
+    /// The model answers, and calls tools as needed.
+    #[default]
+    React,
+    /// The model makes a plan first, and then works on it step by step.
+    Plan,
+}
+
+impl AnswerMode {
+    /// Returns `true` for the mode that is used if none is given.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -126,7 +126,7 @@ pub struct ModelTest {
     /// Reason why the model did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The way in which the model receives tools.
+    /// The way in which the model called a tool.
     pub tools: TestedToolMode,
     /// `true` if the model reads images: it named the color of a picture, or the settings say so.
     pub vision: bool,
@@ -141,7 +141,7 @@ pub enum TestedToolMode {
     Native,
     /// In the prompt.
     Prompted,
-    /// A way that this version does not know, or the model could not be reached.
+    /// The model did not call the tool that it was asked to call, or could not be reached.
     #[serde(other)]
     Unknown,
 }
@@ -169,6 +169,12 @@ pub struct DiscoverModels {
     /// The API key, if the provider requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// Name of an added model whose stored key is used without `api_key`, if the model has the same provider and URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `true` if a server that cannot be reached counts as one without models, instead of being an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
 }
 
 /// Response of `POST /api/admin/models/discover`.

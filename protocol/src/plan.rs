@@ -5,25 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PlanId, PlanStepId};
 
-/// Mode of an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerMode {
-    /// The model answers, and calls tools as needed.
-    #[default]
-    React,
-    /// The model makes a plan first, and then works on it step by step.
-    Plan,
-}
-
-impl AnswerMode {
-    /// Returns `true` for the mode that is used if none is given.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Status of a step of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,12 +1,11 @@
 //! Truncates the inputs and outputs of tool calls in events and messages. `GET /api/tool-calls/{id}` returns the
 //! complete texts of one call, so the size of an event stays bounded.
 
-use crate::first_bytes;
 use std::borrow::Cow;
 
 use crate::{
     RawJson, ToolCall, ToolCallEnd,
-    json_bytes::{beginning_within, json_bytes},
+    text::{beginning_within, first_bytes, json_bytes},
 };
 
 /// Maximum size of one input or output in an event or message, in bytes.

@@ -24,14 +24,13 @@ use crate::{
     workspace,
 };
 
-/// Files of the workspace that go into the archive.
-const FILES: [&str; 10] = [
+/// Files of the workspace that go into the archive unchanged.
+const FILES: [&str; 9] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "LICENSE",
-    "README.md",
     "SECURITY.md",
     "compose.sqlite.yml",
     "docker-compose.yml",
@@ -41,11 +40,29 @@ const FILES: [&str; 10] = [
 /// Folders that go into the archive with all their contents, so that links between documents work there, too.
 const FOLDERS: [&str; 2] = ["docs", "infra"];
 
-/// Dockerfile of the image. The archive has its own version, which uses the built program.
+/// Dockerfile of the images. The archive has its own version, which uses the built program.
 const DOCKERFILE: &str = "infra/Dockerfile";
 
-/// Files in those folders that are left out. They belong to a build from the source code, which is not in the archive.
-const LEFT_OUT: [&str; 2] = [DOCKERFILE, "infra/Dockerfile.dockerignore"];
+/// The archive's `README.md`. That of the workspace describes the source code.
+const README: &str = "infra/archive/README.md";
+
+/// Files in those folders that are left out or changed. They belong to a build from the source code, which is not in
+/// the archive.
+const LEFT_OUT: [&str; 3] = [DOCKERFILE, "infra/Dockerfile.dockerignore", README];
+
+/// First stage of the archive's Dockerfile. It provides the files that the stage `build` of the workspace's Dockerfile
+/// builds.
+const BUILD_STAGE: &str = "\
+# Tallybook in a container: the program of this archive.
+#   docker build -f infra/Dockerfile -t tallybook .
+# For an installation without tool servers that run as local processes, an image without a shell is enough:
+#   docker build -f infra/Dockerfile --target without-shell -t tallybook .
+
+FROM debian:trixie-slim AS build
+COPY THIRD-PARTY-LICENSES.txt tallybook.cdx.json /notices/
+COPY tallybook /usr/local/bin/tallybook
+RUN mkdir /empty
+";
 
 /// Timeout for the packed program to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -69,8 +86,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let name = format!("tallybook-{version}-{}{quick}", target()?);
     let mut contents = vec![("tallybook".to_owned(), fs::read(&program)?, 0o755)];
     contents.extend(notices.files.into_iter().map(|(name, content)| (name.to_owned(), content.into_bytes(), 0o644)));
-    let source_dockerfile = fs::read_to_string(workspace::root().join(DOCKERFILE))?;
-    contents.push((DOCKERFILE.to_owned(), release_dockerfile(&source_dockerfile)?.into_bytes(), 0o644));
+    contents.extend(changed_files()?.map(|(name, text)| (name.to_owned(), text.into_bytes(), 0o644)));
     for file in files()? {
         let content = fs::read(workspace::root().join(&file))?;
         contents.push((file, content, 0o644));
@@ -105,18 +121,21 @@ fn files() -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Creates the archive's Dockerfile from the workspace's. It has only the last stage, and takes files of the archive
-/// instead of those of the first stage.
+/// Returns the files that the archive has in another form than the workspace.
+fn changed_files() -> Result<[(&'static str, String); 2]> {
+    let read = |file: &str| fs::read_to_string(workspace::root().join(file));
+    // The archive has this file in its top folder.
+    let readme = read(README)?.replace("](../../", "](");
+    Ok([("README.md", readme), (DOCKERFILE, release_dockerfile(&read(DOCKERFILE)?)?)])
+}
+
+/// Creates the archive's Dockerfile from the workspace's. The stages of the images stay as they are.
 fn release_dockerfile(source: &str) -> Result<String> {
-    let at = source.rfind("\nFROM ").context("infra/Dockerfile has no stage")?;
-    let stage = source[at + 1..]
-        .replace("COPY --from=build /usr/local/bin/tallybook", "COPY tallybook")
-        .replace("COPY --from=build /notices/", "COPY THIRD-PARTY-LICENSES.txt tallybook.cdx.json");
-    ensure!(!stage.contains("--from="), "the last stage of infra/Dockerfile takes files that an archive does not have");
-    Ok(format!(
-        "# Tallybook in a container: the program of this archive.\n\
-         #   docker build -f infra/Dockerfile -t tallybook .\n\n{stage}"
-    ))
+    let is_image = |stage: &&str| ![" AS build\n", " AS e2e\n"].iter().any(|name| stage.contains(name));
+    let images: String =
+        source.split("\nFROM ").skip(1).filter(is_image).flat_map(|stage| ["\nFROM ", stage]).collect();
+    ensure!(!images.is_empty(), "infra/Dockerfile has no stage of an image");
+    Ok(format!("{BUILD_STAGE}{images}"))
 }
 
 /// Returns Rust's target triple of this machine.
@@ -173,9 +192,11 @@ fn starts(archive: &Path, name: &str) -> Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, process::Command};
+    use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-    use super::{DOCKERFILE, files, pack, release_dockerfile, starts};
+    use regex::Regex;
+
+    use super::{DOCKERFILE, changed_files, files, pack, starts};
     use crate::{shell, workspace};
 
     #[test]
@@ -205,30 +226,56 @@ mod tests {
         );
     }
 
-    /// The documents in an archive refer to these files, and compose builds the image with the archive's own
-    /// Dockerfile.
+    /// Names of an archive's files besides the program and its notices.
+    fn archived() -> BTreeSet<String> {
+        let changed = changed_files().unwrap().map(|(name, _)| name.to_owned());
+        files().unwrap().into_iter().chain(changed).collect()
+    }
+
     #[test]
-    fn an_archive_has_every_file_that_its_documents_mention() {
-        let files = files().unwrap();
-        for file in [
-            "compose.sqlite.yml",
-            "docker-compose.yml",
-            "infra/README.md",
-            "infra/cluster/galera.cnf",
-            "infra/cluster/haproxy.cfg",
-            "infra/kubernetes/tallybook.yaml",
-            "infra/grafana/tallybook.json",
-            "infra/mysql/my.cnf",
-            "infra/proxies/nginx.conf",
-            "infra/systemd/tallybook.service",
-            "docs/reference/api-examples/answer.py",
-        ] {
-            assert!(files.iter().any(|name| name == file), "{file}");
+    fn an_archive_has_every_file_to_which_its_documents_link() {
+        let link = Regex::new(r#"(?:\]\(|(?:src|srcset|href)=")([^)"\s#]+)"#).unwrap();
+        let (names, changed) = (archived(), changed_files().unwrap());
+        let is_document = |name: &&String| Path::new(name).extension().is_some_and(|extension| extension == "md");
+        for document in names.iter().filter(is_document) {
+            let text = changed.iter().find(|(name, _)| name == document).map(|(_, text)| text.clone());
+            let text = text.unwrap_or_else(|| fs::read_to_string(workspace::root().join(document)).unwrap());
+            for found in link.captures_iter(&text).filter(|found| !found[1].contains(':') && !found[1].starts_with('/'))
+            {
+                let mut path: Vec<&str> = document.split('/').collect();
+                path.pop();
+                for part in found[1].split('/') {
+                    match part {
+                        ".." => {
+                            assert!(path.pop().is_some(), "{document} links to {}, outside of the archive", &found[1]);
+                        }
+                        part => path.push(part),
+                    }
+                }
+                let path = path.join("/");
+                let is_folder = names.iter().any(|name| name.starts_with(&format!("{path}/")));
+                assert!(names.contains(&path) || is_folder, "{document} links to {path}, which the archive lacks");
+            }
         }
+    }
+
+    /// Compose builds the images with the archive's own Dockerfile.
+    #[test]
+    fn an_archive_has_what_its_images_contain() {
+        let names = archived();
+        for file in ["README.md", "compose.sqlite.yml", "docker-compose.yml", "infra/mysql/my.cnf"] {
+            assert!(names.contains(file), "{file}");
+        }
+        let [(_, readme), (_, dockerfile)] = changed_files().unwrap();
+        assert!(readme.contains("(docs/how-to/install.md") && !readme.contains("../"), "{readme}");
+        assert!(!dockerfile.contains("cargo") && !dockerfile.contains(" AS e2e"), "{dockerfile}");
         let source = fs::read_to_string(workspace::root().join(DOCKERFILE)).unwrap();
-        let dockerfile = release_dockerfile(&source).unwrap();
-        assert!(dockerfile.contains("\nCOPY tallybook /usr/local/bin/tallybook\n"), "{dockerfile}");
-        assert!(dockerfile.contains("THIRD-PARTY-LICENSES.txt") && !dockerfile.contains("cargo"), "{dockerfile}");
+        for image in ["FROM gcr.io/distroless/", "FROM debian:trixie-slim\n"] {
+            let stage =
+                |text: &str| text.split(image).nth(1).map(|rest| rest.split("\nFROM ").next().unwrap().to_owned());
+            assert!(stage(&source).is_some(), "{image}");
+            assert_eq!(stage(&dockerfile), stage(&source), "{image}");
+        }
     }
 
     #[test]

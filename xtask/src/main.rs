@@ -9,6 +9,7 @@ mod clients;
 mod cluster;
 mod compose;
 mod conformance;
+mod deb;
 mod debian;
 mod dist;
 mod eval;
@@ -65,6 +66,8 @@ enum Command {
     Compose,
     /// Pack a release into target/dist: the program, its licenses and bill of materials, and a checksum
     Dist(dist::Options),
+    /// Pack a release as a Debian package into target/debian
+    Deb,
     /// Write the licenses and the bill of materials of a release
     Notices(notices::Options),
     /// Build the page (WASM, styles, static files) into target/site
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Clients(options) => clients::run(&options),
         Command::Compose => compose::run(),
         Command::Dist(options) => dist::run(&options),
+        Command::Deb => deb::run(),
         Command::Notices(options) => notices::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Seed(options) => seed::run(&options),

@@ -3,15 +3,19 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Settings for which both set a default.
+/// Settings for which the image and the compose files set a default.
 const COMMON: [&str; 3] = ["HOST", "PORT", "ALLOWED_HOSTS"];
+
+const COMPOSE_FILES: [&str; 2] = ["docker-compose.yml", "compose.sqlite.yml"];
 
 #[test]
 fn the_image_alone_has_the_same_settings_as_under_compose() {
-    let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
-    for name in COMMON {
-        let value = image_default(&image, name).unwrap_or_else(|| panic!("the image sets no default for {name}"));
-        assert_eq!(compose_default(&compose, name), Some(value), "{name}");
+    let image = read("infra/Dockerfile");
+    for file in COMPOSE_FILES {
+        for name in COMMON {
+            let value = image_default(&image, name).unwrap_or_else(|| panic!("the image sets no default for {name}"));
+            assert_eq!(compose_default(&read(file), name), Some(value), "{file}: {name}");
+        }
     }
     // Without `ALLOWED_HOSTS`, a server that other machines can reach accepts any host name.
     assert_eq!(image_default(&image, "ALLOWED_HOSTS"), Some("localhost"));
@@ -19,26 +23,45 @@ fn the_image_alone_has_the_same_settings_as_under_compose() {
 
 #[test]
 fn the_port_is_the_same_everywhere() {
-    let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
+    let image = read("infra/Dockerfile");
     let port = image_default(&image, "PORT").unwrap();
     assert!(image.lines().any(|line| line == format!("EXPOSE {port}")), "EXPOSE is not {port}");
-    assert!(
-        compose.contains(&format!("\"127.0.0.1:${{TALLYBOOK_PORT:-{port}}}:{port}\"")),
-        "compose does not publish {port}"
-    );
+    for file in COMPOSE_FILES {
+        let compose = read(file);
+        let published = format!("\"127.0.0.1:${{TALLYBOOK_PORT:-{port}}}:{port}\"");
+        assert!(compose.contains(&published), "{file} does not publish {port}");
+        // Links, such as the setup link, lead to the published port.
+        let link = format!("PUBLIC_URL: ${{PUBLIC_URL:-http://localhost:${{TALLYBOOK_PORT:-{port}}}}}");
+        assert!(compose.lines().any(|line| line.trim() == link), "{file} lacks {link}");
+    }
 }
 
 #[test]
 fn compose_passes_every_setting() {
-    let (table, compose) = (read("docs/reference/configuration.md"), read("docker-compose.yml"));
+    let table = read("docs/reference/configuration.md");
     let (variables, _) = table.split_once("\n## Settings file\n").unwrap();
     let settings = settings(variables);
     assert!(settings.contains("LLM_PROVIDER"), "{settings:?}");
-    let missing: Vec<_> = settings
-        .into_iter()
-        .filter(|name| !compose.lines().any(|line| line.trim().starts_with(&format!("{name}:"))))
-        .collect();
-    assert!(missing.is_empty(), "docker-compose.yml does not pass {missing:?}");
+    for file in COMPOSE_FILES {
+        let compose = read(file);
+        let is_missing = |name: &&&str| !compose.lines().any(|line| line.trim().starts_with(&format!("{name}:")));
+        let missing: Vec<_> = settings.iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "{file} does not pass {missing:?}");
+    }
+}
+
+/// `/tmp` is in memory there. Uploads that fill it would count as memory of the container.
+#[test]
+fn temporary_files_are_on_a_disk() {
+    for file in COMPOSE_FILES {
+        let compose = read(file);
+        let folder = compose_default(&compose, "TMPDIR").unwrap_or_else(|| panic!("{file} sets no TMPDIR"));
+        let is_mount = |line: &str| line.trim().starts_with("- ") && line.trim().ends_with(&format!(":{folder}"));
+        assert!(compose.lines().any(is_mount), "{file} mounts no volume at {folder}");
+        assert!(compose.contains("tmpfs: [\"/tmp:size="), "{file} does not limit /tmp");
+    }
+    let unit = read("infra/systemd/tallybook.service");
+    assert!(unit.lines().any(|line| line == "Environment=TMPDIR=/var/tmp"), "many systems have /tmp in memory");
 }
 
 #[test]
@@ -67,7 +90,7 @@ fn the_command_that_opens_the_database_fits_the_compose_file() {
 
 #[test]
 fn compose_starts_without_any_variable() {
-    for file in ["docker-compose.yml", "compose.sqlite.yml"] {
+    for file in COMPOSE_FILES {
         let compose = read(file);
         assert!(!compose.contains(":?"), "{file} requires a variable");
         for right in ["read_only: true", "cap_drop: [ALL]", "security_opt: [\"no-new-privileges:true\"]"] {

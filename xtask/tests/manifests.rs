@@ -104,7 +104,19 @@ fn the_debian_package_contains_files_that_exist() {
     let assets = manifest["package"]["metadata"]["deb"]["assets"].as_array().unwrap();
     let sources: Vec<&str> = assets.iter().map(|asset| asset[0].as_str().unwrap()).collect();
     assert!(sources.contains(&"target/release/tallybook"), "{sources:?}");
-    for source in sources.iter().filter(|source| !source.starts_with("target/")) {
+    for source in sources.iter().filter(|source| !source.contains("target/")) {
         assert!(folder.join(source).is_file(), "{source} does not exist");
     }
+    let mut generated: Vec<_> =
+        sources.iter().filter_map(|source| source.strip_prefix("../../target/package/")).collect();
+    generated.sort_unstable();
+    let expected = [
+        "THIRD-PARTY-LICENSES.txt",
+        "_tallybook",
+        "tallybook.1",
+        "tallybook.bash",
+        "tallybook.cdx.json",
+        "tallybook.fish",
+    ];
+    assert_eq!(generated, expected, "`cargo xtask deb` generates these files");
 }

@@ -44,7 +44,10 @@ pub use service::Accounts;
 pub use sessions::{Browser, NewSession};
 pub use settings::{AccountRules, AccountsMode, AccountsSettings, SignUp};
 pub use store::{
-    audit::{Action as AuditAction, note as note_audit, note_of_users as note_audit_of_users},
+    audit::{
+        Action as AuditAction, note as note_audit, note_change as note_audit_change,
+        note_of_users as note_audit_of_users,
+    },
     groups::GroupId,
     users::lock_user,
 };

@@ -16,12 +16,11 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
 use super::{
-    available_tools::AvailableTools,
     error::AgentError,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
     spans,
-    turn::{PlannedCall, SecretInput, TurnDeadline},
+    turn::{AvailableTools, PlannedCall, SecretInput, TurnDeadline},
 };
 
 /// A model's answer to one call.

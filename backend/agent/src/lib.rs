@@ -2,7 +2,6 @@
 //! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
 mod ask;
-mod available_tools;
 mod call_files;
 mod error;
 mod limits;
@@ -26,13 +25,12 @@ mod title;
 mod tool_step;
 mod turn;
 mod vote;
-mod zone;
 
 pub use call_files::{CallFile, ImageStore, StoredImages};
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
 pub use memory::{SummaryExchange, summarize_conversation};
-pub use prompt::SystemPrompt;
+pub use prompt::{SystemPrompt, Zone};
 pub use react::{CLIENT_CALLS, STEP_LIMIT};
 pub use reasoning::{MAX_REASONING_LINES, SummaryCall, explain_reasoning, reasoning_lines};
 pub use recorder::{
@@ -51,4 +49,3 @@ pub use turn::{
     TurnInput, TurnOutcome,
 };
 pub use vote::{Review, ReviewDecision, Vote};
-pub use zone::Zone;

@@ -12,11 +12,10 @@ use tallybook_tools::{ToolRegistry, UserKey};
 
 use super::{
     ask::{Answer, Redaction, ask},
-    available_tools::AvailableTools,
     error::AgentError,
     model_context::ModelContext,
     recorder::TurnRecorder,
-    turn::{AnsweredStep, EndReason, PlannedCall, TurnDeadline, TurnOutcome},
+    turn::{AnsweredStep, AvailableTools, EndReason, PlannedCall, TurnDeadline, TurnOutcome},
 };
 use crate::tool_step::ToolRunner;
 

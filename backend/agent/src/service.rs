@@ -7,18 +7,16 @@ use tallybook_tools::{Secrets, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    available_tools::AvailableTools,
     call_files::ImageStore,
     error::AgentError,
     limits::Limits,
     model_context::ModelContext,
     plan,
-    prompt::{SystemPrompt, instructions, server_instructions},
+    prompt::{SystemPrompt, Zone, instructions, server_instructions},
     react::{AgentLoop, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
     recorder::TurnRecorder,
     review::Reviewers,
-    turn::{ResumeState, TurnDeadline, TurnInput, TurnOutcome},
-    zone::Zone,
+    turn::{AvailableTools, ResumeState, TurnDeadline, TurnInput, TurnOutcome},
 };
 use crate::tool_step::ToolRunner;
 

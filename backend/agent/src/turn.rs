@@ -1,14 +1,20 @@
-//! The input of a turn, the state it resumes from, its deadline, and its outcome.
+//! The input of a turn, the state it resumes from, its tools and deadline, and its outcome.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
+use serde_json::Value;
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
 use tallybook_tools::{HIDDEN, Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{error::AgentError, recorder::StartedToolCall, zone::Zone};
+use super::{error::AgentError, prompt::Zone, recorder::StartedToolCall};
 
 /// Everything a turn starts from.
 #[derive(Clone, Debug, Default)]
@@ -164,6 +170,48 @@ pub enum EndReason {
     Over(String),
     /// Calls wait for a user's decision. Nothing of the turn stays in memory: it resumes from a [`ResumeState`].
     AwaitsApproval,
+}
+
+/// The tools of one turn: Tallybook's, which run on the server, and the API client's, whose calls are returned to the
+/// client. If two tools have the same name, the client's tool is used.
+pub(crate) struct AvailableTools {
+    /// The tools sent to the model, in order of their names.
+    pub(crate) specs: Arc<[ToolSpec]>,
+    /// The names of the API client's tools.
+    client_calls: BTreeSet<String>,
+    /// Input schemas of Tallybook's unavailable tools that have secret arguments, by name.
+    absent: BTreeMap<String, Arc<Value>>,
+}
+
+impl AvailableTools {
+    pub(crate) fn new(server_calls: &ToolRegistry, client_calls: Vec<ToolSpec>) -> Self {
+        let names = client_calls.iter().map(|tool| tool.name.clone()).collect();
+        let absent =
+            server_calls.absent_schemas().map(|(name, schema)| (name.to_owned(), Arc::clone(schema))).collect();
+        let server_calls = server_calls.specs();
+        let all = server_calls.iter().cloned().chain(client_calls).map(|tool| (tool.name.clone(), tool));
+        let by_name: BTreeMap<String, ToolSpec> = all.collect();
+        Self { specs: by_name.into_values().collect(), client_calls: names, absent }
+    }
+
+    /// Returns the input schema of one of Tallybook's tools, which may be unavailable in this turn. Returns `None` if
+    /// the name belongs to the client or is unknown.
+    pub(crate) fn find_schema(&self, name: &str) -> Option<&Value> {
+        if self.client_calls.contains(name) {
+            return None;
+        }
+        let offered = self.specs.iter().find(|tool| tool.name == name).map(|tool| &tool.input_schema);
+        offered.or_else(|| self.absent.get(name).map(AsRef::as_ref))
+    }
+
+    /// Returns the calls of a step that run on the server, and `true` if there are other calls.
+    pub(crate) fn server_calls(&self, calls: Vec<PlannedCall>) -> (Vec<PlannedCall>, bool) {
+        let all = calls.len();
+        let server_calls: Vec<_> =
+            calls.into_iter().filter(|call| !self.client_calls.contains(&call.request.name)).collect();
+        let has_theirs = server_calls.len() < all;
+        (server_calls, has_theirs)
+    }
 }
 
 /// The arguments of a call, some of which are secret. They are only in memory, and dropped with the step.

@@ -97,6 +97,11 @@ pub(crate) fn longest(used_up: Vec<BudgetUsedUp>) -> Option<BudgetUsedUp> {
 }
 
 impl ConversationService {
+    /// Returns `true` if a budget may apply to a user. A budget of a group always may.
+    pub fn may_have_budgets(&self, user: UserId) -> bool {
+        may_have_any(&self.context.changeable(), user)
+    }
+
     /// Returns the budgets that apply to a user, and how much of each is used.
     pub async fn find_budgets(&self, user: UserId) -> Result<Vec<BudgetStatus>, ServiceError> {
         let (time, mut found) = (now(), Vec::new());

@@ -16,9 +16,8 @@ use tokio::{
 use crate::{
     ServiceError,
     access::Access,
-    attachments::find_attached,
     context::Context,
-    input::check_file_count,
+    input::{check_file_count, find_attached},
     limits::MAX_WAITING_DIRECT_EVENTS,
     quota::{self, Request},
     service::ConversationService,
@@ -67,7 +66,7 @@ impl ConversationService {
         check_file_count(&question)?;
         find_attached(context, user, &question, (models, model)).await?;
         let slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
-        let ClientInput { mut messages, system, sampling, .. } = input;
+        let ClientInput { mut messages, system, sampling, .. } = Arc::unwrap_or_clone(input);
         PromptFiles::of_model(context, model, Arc::default()).load_all(user, &mut messages).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };

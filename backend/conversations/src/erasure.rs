@@ -6,7 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, now, with_retries};
 use tokio::time::{Instant, sleep};
 
-use crate::store::{erasure, retention, turns};
+use crate::store::{erasure, retention};
 
 /// Maximum wait for running turns to stop. After that, they lose their rows, and their next write ends them.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ pub async fn erase_conversations(db: &Database, user: UserId) -> sqlx::Result<u6
 async fn stop_turns(db: &Database, user: UserId) -> sqlx::Result<()> {
     erasure::request_stops(db, user, now()).await?;
     let deadline = Instant::now() + STOP_TIMEOUT;
-    while erasure::count_running(db, user, turns::database_now(db).await?).await? > 0 {
+    while erasure::count_running(db, user, db.reader().now().await?).await? > 0 {
         if Instant::now() > deadline {
             tracing::warn!(user = user.0, "some answers of an erased user did not stop in time");
             return Ok(());

@@ -1,18 +1,17 @@
-//! Validates user input: lengths and characters, checked once when a request arrives.
+//! Validates user input, once when a request arrives and before anything is stored: lengths, characters, and the files
+//! of a message.
 
-use std::collections::HashSet;
-
-use tallybook_protocol::{
-    CallDecision, Decision, Feedback, MAX_FEEDBACK_CHARS, MessagePart, NewMessage, RawJson, ToolCallId,
-};
-use tallybook_tools::MAX_INPUT_BYTES;
+use tallybook_accounts::UserId;
+use tallybook_files::{FileRow, FilesError};
+use tallybook_protocol::{Feedback, FileKind, FileStatus, MAX_FEEDBACK_CHARS, MessageFile, MessagePart, NewMessage};
 
 use crate::{
     ServiceError,
+    context::Context,
     limits::{
-        MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_FILES, MAX_MESSAGE_PARTS, MAX_REASON_BYTES,
-        MAX_SEARCH_CHARS, MAX_TITLE_CHARS,
+        MAX_CLIENT_ID_CHARS, MAX_MESSAGE_CHARS, MAX_MESSAGE_FILES, MAX_MESSAGE_PARTS, MAX_SEARCH_CHARS, MAX_TITLE_CHARS,
     },
+    models::{Model, PermittedModels},
 };
 
 /// Validates a message and returns its parts. A message with `content` has one text part.
@@ -61,37 +60,55 @@ pub(crate) fn check_file_count(parts: &[MessagePart]) -> Result<usize, ServiceEr
     Ok(files)
 }
 
-/// Validates decisions on tool calls: everything that can be checked without the stored calls.
-pub(crate) fn check_decisions(decisions: &[CallDecision]) -> Result<(), ServiceError> {
-    if !(1..=MAX_DECISIONS).contains(&decisions.len()) {
-        return Err(invalid("Send 1 to 1000 decisions, one for each call."));
+/// Returns the files of a message, in the order of its parts. Fails if a file does not exist, belongs to another user
+/// or is not ready, and if one is an image and the model reads none. `models` are those of the user.
+pub(crate) async fn find_attached(
+    context: &Context,
+    user: UserId,
+    parts: &[MessagePart],
+    (models, model): (&PermittedModels, &Model),
+) -> Result<Vec<FileRow>, ServiceError> {
+    let mut files = Vec::new();
+    for part in parts {
+        let Some(id) = part.file_id() else { continue };
+        let file = context.files.row(user, id).await.map_err(|error| match error {
+            FilesError::NotFound => ServiceError::NoSuchFile(id),
+            FilesError::Storage(error) => ServiceError::Storage(error),
+            other => ServiceError::Files(other),
+        })?;
+        if file.status != FileStatus::Ready {
+            return Err(ServiceError::FileNotReady(file.name));
+        }
+        if (file.kind == FileKind::Image) != matches!(part, MessagePart::Image { .. }) {
+            let kind = if file.kind == FileKind::Image { "image" } else { "file" };
+            let problem = format!("The file {:?} must be a part of the type {kind:?}.", file.name);
+            return Err(ServiceError::Invalid(problem));
+        }
+        files.push(file);
     }
-    let calls: HashSet<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
-    if calls.len() < decisions.len() {
-        return Err(invalid("One call has two decisions. Send one decision for each call."));
+    if files.iter().any(|file| file.kind == FileKind::Image) {
+        check_vision(models, model)?;
     }
-    decisions.iter().try_for_each(check_decision)
+    Ok(files)
 }
 
-fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
-    let CallDecision { decision, reason, input, remember, .. } = decided;
-    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
-        return Err(invalid("The reason is too long. Use at most 4096 bytes."));
+/// Fails if the model reads no images.
+pub(crate) fn check_vision(models: &PermittedModels, model: &Model) -> Result<(), ServiceError> {
+    if model.reads_images() != Some(false) {
+        return Ok(());
     }
-    if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
-        return Err(invalid("The reason contains a NUL character. Remove it and send again."));
-    }
-    if *decision == Decision::Deny && (input.is_some() || remember.is_some()) {
-        return Err(invalid("A denial takes neither input nor remember. Leave them out, or approve the call."));
-    }
-    let Some(input) = input.as_ref().map(RawJson::as_str) else { return Ok(()) };
-    if input.len() > MAX_INPUT_BYTES {
-        return Err(invalid("The edited input is too long. Use at most 1048576 bytes."));
-    }
-    if !input.starts_with('{') {
-        return Err(invalid("The edited input must be a JSON object."));
-    }
-    Ok(())
+    let advice = match models.names_with_vision() {
+        Some(names) => format!("Choose a model that does: {names}."),
+        None => {
+            "No model of this server does. Remove the image, or ask the administrator to add such a model.".to_owned()
+        }
+    };
+    Err(ServiceError::ModelReadsNoImages { name: model.name().to_owned(), advice })
+}
+
+/// Returns the files as the first event of a turn has them.
+pub(crate) fn of_event(files: &[FileRow]) -> Vec<MessageFile> {
+    files.iter().map(|file| file.clone().into_message_file(None)).collect()
 }
 
 /// Validates feedback on an answer. Returns it with the trimmed reason; an empty one counts as absent.

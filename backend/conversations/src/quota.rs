@@ -57,9 +57,9 @@ fn is_limited(settings: &ChangeableSettings, user: UserId) -> bool {
     !settings.user_limits.is_none() || budget_checks::may_have_any(settings, user)
 }
 
-/// A turn that is about to begin or to resume.
+/// A turn that is about to begin or to resume, and asks for admission.
 #[derive(Clone, Copy)]
-pub(crate) struct NewTurn<'a> {
+pub(crate) struct Admission<'a> {
     pub(crate) user: UserId,
     pub(crate) message: MessageId,
     pub(crate) model: &'a Model,
@@ -76,9 +76,9 @@ pub(crate) async fn admit_turn(
     context: &Context,
     request_limits: &RequestLimits,
     tx: &mut Transaction,
-    turn: NewTurn<'_>,
+    turn: Admission<'_>,
 ) -> Result<(), ServiceError> {
-    let NewTurn { user, message, model, parts, has_waited } = turn;
+    let Admission { user, message, model, parts, has_waited } = turn;
     let settings = &request_limits.settings;
     if !is_limited(settings, user) {
         return Ok(());

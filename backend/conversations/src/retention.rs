@@ -8,7 +8,7 @@ use tallybook_database::{Database, now, with_retries};
 
 use crate::{
     context::Context,
-    store::{model_requests, retention, turns},
+    store::{model_requests, retention},
 };
 
 /// Interval between checks for conversations that are due.
@@ -100,7 +100,7 @@ async fn purge_part(db: &Database, retention: Duration) -> sqlx::Result<bool> {
 
 /// Returns the time up to which deleted conversations are due.
 async fn due_time(db: &Database, retention: Duration) -> sqlx::Result<DateTime<Utc>> {
-    Ok(turns::database_now(db).await? - retention)
+    Ok(db.reader().now().await? - retention)
 }
 
 #[cfg(test)]

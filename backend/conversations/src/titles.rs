@@ -1,8 +1,12 @@
 //! Makes a conversation's title, from the first question or from the text that a model wrote when asked for a title.
 
-use tallybook_protocol::with_ellipsis;
+use tallybook_files::FileRow;
+use tallybook_protocol::{MessagePart, with_ellipsis};
 
-use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
+use crate::{
+    limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS},
+    store::{conversations::UNTITLED, rows::ConversationRow},
+};
 
 /// Maximum number of layers of marks that are removed from a model's title. Further layers stay.
 const MAX_LAYERS: usize = 8;
@@ -28,6 +32,20 @@ const PAIRS: [(&str, &str); 16] = [
     ("【", "】"),
     ("<title>", "</title>"),
 ];
+
+/// Returns the title that a conversation gets from its first message. Returns `None` if the conversation already has a
+/// message or a title.
+pub(crate) fn first_title_of(row: &ConversationRow, parts: &[MessagePart], files: &[FileRow]) -> Option<String> {
+    let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
+    is_first.then(|| title_of(parts, files))
+}
+
+/// Returns the title of a conversation that begins with this message: its text, or the name of its first file.
+pub(crate) fn title_of(parts: &[MessagePart], files: &[FileRow]) -> String {
+    let text = MessagePart::join_texts(parts);
+    let name = files.first().filter(|_| text.trim().is_empty()).map(|file| file.name.as_str());
+    title_from_message(name.unwrap_or(&text))
+}
 
 /// Makes a title from the first line of a message.
 pub(crate) fn title_from_message(content: &str) -> String {

@@ -6,10 +6,8 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
-use tallybook_database::{Database, Transaction, is_unique_violation, now, select, with_retries};
+use tallybook_database::{Database, MAX_IDS_PER_QUERY, Transaction, is_unique_violation, now, select, with_retries};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, is_of_server};
-
-use crate::store::by_ids::MAX_IDS_PER_QUERY;
 
 /// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
 pub const MAX_PINS: u32 = 1000;

@@ -14,14 +14,14 @@ use crate::{
     context::Context,
     limits::MAX_DISABLED_TOOLS,
     service::ConversationService,
-    store::{ConversationId, api_clients, tool_switches},
+    store::{ConversationId, api_clients, turn_settings},
 };
 
 impl ConversationService {
     /// Returns the tools that are turned off in a conversation.
     pub async fn disabled_tools(&self, user: UserId, uuid: Uuid) -> Result<DisabledTools, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        Ok(on_the_wire(tool_switches::find_disabled_tools(&self.context.db, row.id).await?))
+        Ok(on_the_wire(turn_settings::find_disabled_tools(&self.context.db, row.id).await?))
     }
 
     /// Turns off exactly these tools, from the next turn on.
@@ -80,7 +80,7 @@ impl Context {
 
     async fn replace_disabled_tools(&self, id: ConversationId, new: &BTreeSet<String>) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
-        tool_switches::set_disabled_tools(&mut tx, id, new).await?;
+        turn_settings::set_disabled_tools(&mut tx, id, new).await?;
         tx.commit().await
     }
 
@@ -93,13 +93,13 @@ impl Context {
         off: &BTreeSet<String>,
     ) -> sqlx::Result<Option<BTreeSet<String>>> {
         let mut tx = self.db.begin().await?;
-        let mut disabled = tool_switches::lock_disabled_tools(&mut tx, id).await?;
+        let mut disabled = turn_settings::lock_disabled_tools(&mut tx, id).await?;
         disabled.retain(|name| !on.contains(name));
         disabled.extend(off.iter().cloned());
         if disabled.len() > MAX_DISABLED_TOOLS {
             return Ok(None);
         }
-        tool_switches::set_disabled_tools(&mut tx, id, &disabled).await?;
+        turn_settings::set_disabled_tools(&mut tx, id, &disabled).await?;
         tx.commit().await?;
         Ok(Some(disabled))
     }

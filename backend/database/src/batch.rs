@@ -1,6 +1,12 @@
-//! Inserts several rows per statement, and limits the size of these statements.
+//! Selects, inserts and deletes several rows per statement, and limits the size of these statements.
 
-use crate::{database::Transaction, query::Values};
+use crate::{
+    database::{Reader, Transaction, Writer},
+    query::{Argument, Row, Select, Values},
+};
+
+/// Maximum number of IDs per query; more IDs take several queries.
+pub const MAX_IDS_PER_QUERY: usize = 200;
 
 /// Maximum number of rows, and bytes of their large values, per INSERT; every supported database accepts this much. A
 /// single larger row is inserted alone.
@@ -16,6 +22,56 @@ fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
         bytes <= MAX_BYTES_PER_INSERT
     });
     batch_len.count().max(1)
+}
+
+impl Reader {
+    /// Returns the rows of a query that consists of `select`, a list of `ids`, and `order`. The rows are in order if
+    /// `ids` are.
+    pub async fn list_by_ids<I, T>(&self, select: Select, ids: &[I], order: &'static str) -> sqlx::Result<Vec<T>>
+    where
+        I: Copy + Sync + for<'v> Argument<'v>,
+        T: Row,
+    {
+        let mut rows = Vec::new();
+        for ids in ids.chunks(MAX_IDS_PER_QUERY) {
+            let mut query = self.query(select);
+            query.push_list(ids.iter().copied()).push(order);
+            rows.append(&mut query.fetch_all().await?);
+        }
+        Ok(rows)
+    }
+
+    /// Returns the rows of a union of two queries, each of which has the same list of `ids`. `selects` are the texts
+    /// before the lists.
+    pub async fn list_union_by_ids<I, T>(
+        &self,
+        selects: (Select, &'static str),
+        ids: &[I],
+        order: &'static str,
+    ) -> sqlx::Result<Vec<T>>
+    where
+        I: Copy + Sync + for<'v> Argument<'v>,
+        T: Row,
+    {
+        let mut rows = Vec::new();
+        for ids in ids.chunks(MAX_IDS_PER_QUERY) {
+            let mut query = self.query(selects.0);
+            query.push_list(ids.iter().copied()).push(selects.1);
+            query.push_list(ids.iter().copied()).push(order);
+            rows.append(&mut query.fetch_all().await?);
+        }
+        Ok(rows)
+    }
+}
+
+impl Writer {
+    /// Runs `delete` on the rows with the given primary keys, so that it locks no other rows. `delete` must end with
+    /// the opening parenthesis of the list of keys. `keys` must not be empty.
+    pub async fn delete_by_ids(&self, delete: &'static str, keys: &[i64]) -> sqlx::Result<()> {
+        let mut query = self.query(delete);
+        query.push_list(keys).push(")");
+        query.execute().await.map(|_| ())
+    }
 }
 
 impl Transaction {

@@ -24,6 +24,7 @@ mod url;
 mod write_check;
 
 pub use backup::{back_up, restore};
+pub use batch::MAX_IDS_PER_QUERY;
 pub use clock::now;
 pub use cluster::MigrationLease;
 pub use database::{Database, DatabaseCounts, Reader, Transaction, Writer};

@@ -95,6 +95,8 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
                 } else {
                     with_default_timeout(connection.ping()).await?;
                 }
+                // Each connection would keep room for the largest statement that it ever sent.
+                connection.shrink_buffers();
                 Ok(true)
             })
         })

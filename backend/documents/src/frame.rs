@@ -1,7 +1,10 @@
 //! The child's answer on its standard output: the length of the head as four bytes, big-endian; the head as JSON; the
 //! text of all pages; the images. The head has the lengths of the parts. The parent trusts none of it.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::{
     EncodedImage, FileKind, ProcessedFile, ProcessedImage, Refusal,
@@ -114,39 +117,57 @@ fn encoded_head(image: &EncodedImage) -> EncodedHead {
     }
 }
 
-/// Decodes the child's answer, and checks it against all limits.
-pub(crate) fn decode(frame: &[u8]) -> Result<Answer, Malformed> {
-    let (length, rest) = frame.split_first_chunk::<4>().ok_or(Malformed)?;
-    let length = u32::from_be_bytes(*length) as usize;
-    if length > MAX_HEAD_BYTES {
-        return Err(Malformed);
+/// Reads the child's answer to the end of the output, and checks it against all limits. Each part is read into a buffer
+/// of its size.
+pub(crate) async fn read(mut output: impl AsyncRead + Unpin) -> io::Result<Result<Answer, Malformed>> {
+    let answer = read_parts(&mut output).await;
+    // The child ends only when all of its output is read.
+    let rest = tokio::io::copy(&mut output, &mut tokio::io::sink()).await?;
+    match answer {
+        Ok(answer) if rest == 0 => Ok(Ok(answer)),
+        Err(ReadError::Failed(error)) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
+        _ => Ok(Err(Malformed)),
     }
-    let (head, mut rest) = rest.split_at_checked(length).ok_or(Malformed)?;
-    let head: Head = serde_json::from_slice(head).map_err(|_| Malformed)?;
+}
+
+enum ReadError {
+    Malformed,
+    Failed(io::Error),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+async fn read_parts(output: &mut (impl AsyncRead + Unpin)) -> Result<Answer, ReadError> {
+    let length = output.read_u32().await? as usize;
+    let head = take(output, length, MAX_HEAD_BYTES).await?;
+    let head: Head = serde_json::from_slice(&head).map_err(|_| ReadError::Malformed)?;
     let file = match head.result {
         Ok(file) => file,
         Err(refusal) => return Ok(Answer { confinement: head.confinement, result: Err(refusal) }),
     };
-    let text_bytes = file.page_bytes.iter().try_fold(0_usize, |sum, bytes| sum.checked_add(*bytes)).ok_or(Malformed)?;
-    if file.page_bytes.len() > MAX_PAGES || text_bytes > MAX_TEXT_BYTES {
-        return Err(Malformed);
+    if file.page_bytes.len() > MAX_PAGES || file.image.is_some() != (file.kind == FileKind::Image) {
+        return Err(ReadError::Malformed);
     }
+    let mut room = MAX_TEXT_BYTES;
     let mut pages = Vec::with_capacity(file.page_bytes.len());
     for bytes in file.page_bytes {
-        pages.push(String::from_utf8(take(&mut rest, bytes)?).map_err(|_| Malformed)?);
+        let page = take(output, bytes, room).await?;
+        room -= page.len();
+        pages.push(String::from_utf8(page).map_err(|_| ReadError::Malformed)?);
     }
     let image = match file.image {
         Some(head) => Some(ProcessedImage {
             width: head.width,
             height: head.height,
-            model: encoded_image(&head.model, &mut rest)?,
-            thumb: encoded_image(&head.thumb, &mut rest)?,
+            model: read_image(&head.model, output).await?,
+            thumb: read_image(&head.thumb, output).await?,
         }),
         None => None,
     };
-    if !rest.is_empty() || image.is_some() != (file.kind == FileKind::Image) {
-        return Err(Malformed);
-    }
     let file = ProcessedFile {
         kind: file.kind,
         media_type: file.media_type,
@@ -158,28 +179,30 @@ pub(crate) fn decode(frame: &[u8]) -> Result<Answer, Malformed> {
     Ok(Answer { confinement: head.confinement, result: Ok(file) })
 }
 
-fn encoded_image(head: &EncodedHead, rest: &mut &[u8]) -> Result<EncodedImage, Malformed> {
-    if head.bytes > MAX_IMAGE_BYTES {
-        return Err(Malformed);
-    }
+async fn read_image(head: &EncodedHead, output: &mut (impl AsyncRead + Unpin)) -> Result<EncodedImage, ReadError> {
     let media_type = match head.media_type {
         MediaType::Png => "image/png",
         MediaType::Jpeg => "image/jpeg",
     };
-    Ok(EncodedImage { media_type, bytes: take(rest, head.bytes)?, width: head.width, height: head.height })
+    let bytes = take(output, head.bytes, MAX_IMAGE_BYTES).await?;
+    Ok(EncodedImage { media_type, bytes, width: head.width, height: head.height })
 }
 
-fn take(rest: &mut &[u8], bytes: usize) -> Result<Vec<u8>, Malformed> {
-    let (part, after) = rest.split_at_checked(bytes).ok_or(Malformed)?;
-    *rest = after;
-    Ok(part.to_vec())
+/// Reads a part of this size.
+async fn take(output: &mut (impl AsyncRead + Unpin), bytes: usize, max_bytes: usize) -> Result<Vec<u8>, ReadError> {
+    if bytes > max_bytes {
+        return Err(ReadError::Malformed);
+    }
+    let mut part = vec![0; bytes];
+    output.read_exact(&mut part).await?;
+    Ok(part)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Answer, decode, encode};
+    use super::{Answer, Malformed, encode, read};
     use crate::{Confinement, EncodedImage, FileKind, ProcessedFile, ProcessedImage};
 
     fn answer() -> Answer {
@@ -200,6 +223,12 @@ mod tests {
             image: Some(image),
         };
         Answer { confinement: Confinement { file_system: true, system_calls: false }, result: Ok(file) }
+    }
+
+    /// Reads an answer that arrived completely.
+    fn decode(frame: &[u8]) -> Result<Answer, Malformed> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(read(frame)).unwrap()
     }
 
     #[test]

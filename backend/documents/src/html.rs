@@ -1,7 +1,7 @@
 //! Extracts the text of an HTML file. It makes one pass over the tokens and builds no tree, so deep nesting does no
 //! harm.
 
-use html5gum::{DefaultEmitter, Token, Tokenizer};
+use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use crate::pages::{Pages, Prose};
 
@@ -48,7 +48,9 @@ pub(crate) fn read(html: &str) -> Pages {
     let mut preformatted = 0_usize;
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match (token, &mut hidden) {
-            (Token::StartTag(tag), Some((name, depth))) => *depth += usize::from(*name == *tag.name),
+            (Token::StartTag(tag), Some((name, depth))) => {
+                *depth += usize::from(*name == *tag.name && !is_empty(&tag));
+            }
             (Token::EndTag(tag), Some((name, depth))) => {
                 *depth -= usize::from(*name == *tag.name);
                 if *depth == 0 {
@@ -59,7 +61,7 @@ pub(crate) fn read(html: &str) -> Pages {
                 let name = String::from_utf8_lossy(&tag.name);
                 preformatted += usize::from(name == "pre");
                 if HIDDEN.contains(&name.as_ref()) {
-                    hidden = Some((tag.name.to_vec(), 1));
+                    hidden = (!is_empty(&tag)).then(|| (tag.name.to_vec(), 1));
                 } else {
                     open(&mut prose, &name);
                 }
@@ -80,6 +82,11 @@ pub(crate) fn read(html: &str) -> Pages {
         }
     }
     Pages::split(&prose.take())
+}
+
+/// Returns `true` for `<svg/>` and `<math/>`. In HTML, `/` closes no other elements.
+fn is_empty(tag: &StartTag<()>) -> bool {
+    tag.self_closing && matches!(tag.name.as_slice(), b"svg" | b"math")
 }
 
 fn open(prose: &mut Prose, name: &str) {
@@ -122,6 +129,12 @@ mod tests {
             read(html).texts.concat(),
             "A title\n\n## Head&line\n\nOne bold word\n\n- first\n- second\n\na\tb\n1\t2\n\n  x\n  y"
         );
+    }
+
+    #[test]
+    fn only_svg_and_math_can_be_closed_in_their_start_tag() {
+        let html = "<p>One<svg/> two<math display=block /> three<svg><svg/><text>no</text></svg> four<script/>no</script> five";
+        assert_eq!(read(html).texts.concat(), "One two three four five");
     }
 
     #[test]

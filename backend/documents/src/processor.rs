@@ -14,7 +14,7 @@ use std::{
 };
 
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncReadExt as _, BufReader},
     process::{Child, Command},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     CHILD_COMMAND, Confinement, FileKind, ProcessError, ProcessedFile, Refusal,
-    frame::{self, MAX_FRAME_BYTES},
+    frame::{self, Answer, MAX_FRAME_BYTES, Malformed},
     limits::{CPU_SECS, KILL_TIMEOUT, MAX_CHILDREN, MEMORY_BYTES, QUEUE_TIMEOUT, WALL_TIME},
     text,
 };
@@ -71,18 +71,16 @@ impl FileProcessor {
         let answer = timeout(self.wall_time, read_answer(&mut child)).await;
         // Whatever the child is doing, its answer is complete, so it has no reason to run on.
         let status = end(&mut child).await?;
-        let frame = match answer {
-            Ok(Ok(frame)) => frame,
+        let answer = match answer {
+            Ok(Ok(Some(answer))) => answer,
+            Ok(Ok(None)) => return Err(unreadable("the file contains too much to be read")),
             Ok(Err(error)) => return Err(unavailable("the answer of the child process cannot be read", Some(error))),
             Err(_) => {
                 let secs = self.wall_time.as_secs();
                 return Err(unreadable(format!("the file is too complex: reading it took longer than {secs} seconds")));
             }
         };
-        if frame.len() > MAX_FRAME_BYTES {
-            return Err(unreadable("the file contains too much to be read"));
-        }
-        let answer = frame::decode(&frame).map_err(|malformed| explain_end(status, &malformed))?;
+        let answer = answer.map_err(|malformed| explain_end(status, &malformed))?;
         self.warn_once(answer.confinement);
         let mut processed = answer.result.map_err(|refusal| match refusal {
             Refusal::Unsupported(found) => ProcessError::UnsupportedType { found },
@@ -116,12 +114,12 @@ impl FileProcessor {
     }
 }
 
-/// Reads all output, at most one byte more than allowed.
-async fn read_answer(child: &mut Child) -> io::Result<Vec<u8>> {
+/// Reads all output. Returns `None` if there is more than allowed.
+async fn read_answer(child: &mut Child) -> io::Result<Option<Result<Answer, Malformed>>> {
     let output = child.stdout.take().ok_or_else(|| io::Error::other("the child process has no output"))?;
-    let mut frame = Vec::new();
-    output.take(MAX_FRAME_BYTES as u64 + 1).read_to_end(&mut frame).await?;
-    Ok(frame)
+    let mut output = BufReader::new(output.take(MAX_FRAME_BYTES as u64 + 1));
+    let answer = frame::read(&mut output).await?;
+    Ok((output.get_ref().limit() > 0).then_some(answer))
 }
 
 /// Kills the child unless it has ended, and waits for it.
@@ -141,7 +139,7 @@ async fn end(child: &mut Child) -> Result<ExitStatus, ProcessError> {
 }
 
 /// Derives the reason from the way in which a child without an answer ended.
-fn explain_end(status: ExitStatus, malformed: &frame::Malformed) -> ProcessError {
+fn explain_end(status: ExitStatus, malformed: &Malformed) -> ProcessError {
     use std::os::unix::process::ExitStatusExt as _;
 
     const ABORT: i32 = 6;

@@ -15,8 +15,11 @@ use crate::{
     FilesError,
     limits::CHUNK_BYTES,
     objects::Objects,
-    store::blobs::{self, BlobRow, IN_DATABASE, NewBlob},
-    upload::Received,
+    store::{
+        blobs::{self, BlobRow, IN_DATABASE, NewBlob},
+        is_referred_to,
+    },
+    upload::{BUFFER_BYTES, Received},
 };
 
 /// Content as a stream of parts.
@@ -48,7 +51,11 @@ pub(crate) enum Source<'a> {
 impl<'a> Source<'a> {
     fn open(self) -> Result<Box<dyn AsyncRead + Send + Unpin + 'a>, FilesError> {
         Ok(match self {
-            Self::File(received) => Box::new(File::from_std(received.open()?)),
+            Self::File(received) => {
+                let mut file = File::from_std(received.open()?);
+                file.set_max_buf_size(BUFFER_BYTES);
+                Box::new(file)
+            }
             Self::Bytes(bytes) => Box::new(bytes),
         })
     }
@@ -63,7 +70,8 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Stores content, unless it is stored already. If two uploads store the same content at once, both succeed.
+    /// Stores content, unless it is stored already. If two uploads store the same content at once, both succeed. The
+    /// content may be purged until a file refers to it; then it is missing or incomplete, and is to be stored again.
     pub(crate) async fn store(
         &self,
         sha256: &str,
@@ -97,15 +105,47 @@ impl Contents {
     async fn store_chunks(&self, sha256: &str, source: Source<'_>) -> Result<(), FilesError> {
         let mut source = source.open()?;
         let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-        for position in 0_i32.. {
+        let mut parts = 0_i32;
+        loop {
             chunk.clear();
             (&mut source).take(CHUNK_BYTES as u64).read_to_end(&mut chunk).await.map_err(FilesError::Temporary)?;
             if chunk.is_empty() {
                 break;
             }
-            blobs::create_chunk(&self.db, sha256, position, &chunk).await?;
+            if !blobs::create_chunk(&self.db, sha256, parts, &chunk).await? {
+                break;
+            }
+            parts += 1;
         }
-        Ok(blobs::complete(&self.db, sha256).await?)
+        Ok(blobs::complete(&self.db, sha256, parts).await?)
+    }
+
+    /// Purges those of these contents that no file refers to, whenever they were used. An upload that is about to refer
+    /// to one of them stores it again.
+    pub(crate) async fn purge_unreferenced(&self, hashes: impl Iterator<Item = &str>) -> Result<(), FilesError> {
+        for sha256 in hashes {
+            if let Some(blob) = blobs::find(&self.db, sha256).await? {
+                let deleted = blobs::delete_complete(&self.db, &blob).await;
+                self.delete_object(&blob, deleted).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the object with content whose row was deleted. Returns `false` if the row was not deleted.
+    pub(crate) async fn delete_object(&self, blob: &BlobRow, deleted: sqlx::Result<bool>) -> Result<bool, FilesError> {
+        let is_deleted = match deleted {
+            Err(error) if is_referred_to(&error) => false,
+            deleted => deleted?,
+        };
+        // After the row: if the process is killed in between, the object remains, which `admin check` finds.
+        if is_deleted
+            && blob.storage != IN_DATABASE
+            && let Some(objects) = &self.objects
+        {
+            objects.delete(&blob.storage).await?;
+        }
+        Ok(is_deleted)
     }
 
     /// Returns the row of content. Fails with `Damaged` if it is missing or incomplete.

@@ -18,7 +18,8 @@ pub(crate) const OBJECT_PART_BYTES: usize = 5 * 1024 * 1024;
 /// Maximum length of a file name, in characters.
 pub(crate) const MAX_NAME_CHARS: usize = 200;
 
-/// Maximum number of concurrent uploads in this process. Each has a temporary file. Further uploads wait.
+/// Maximum number of concurrent uploads in this process, of which one user has at most half. Each has a temporary file.
+/// Further uploads wait.
 pub(crate) const MAX_UPLOADS: usize = 32;
 
 /// Maximum time for which an upload waits until it may begin.

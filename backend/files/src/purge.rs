@@ -1,5 +1,5 @@
-//! Purges files that no message and no tool call refers to, and content that no file refers to, a day after their last
-//! use. Every replica does this; concurrent purges of the same rows are harmless.
+//! Purges files that no message and no tool call refers to, and content that no file refers to: a day after their last
+//! use, or at once when a user deletes a file. Every replica does this; concurrent purges of the same rows are harmless.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -7,8 +7,8 @@ use crate::{
     Files, FilesError,
     limits::{PURGE_INTERVAL, PURGED_AT_ONCE, UNUSED_HOURS},
     store::{
-        blobs::{self, BlobRow, IN_DATABASE},
-        files, is_referred_to,
+        blobs::{self, BlobRow},
+        files,
     },
 };
 
@@ -57,18 +57,8 @@ impl Files {
     }
 
     /// Purges content, unless a file refers to it or an upload has used it since `before`.
-    pub(crate) async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
-        let is_deleted = match blobs::delete_unused(&self.db, &blob.sha256, before).await {
-            Err(error) if is_referred_to(&error) => false,
-            deleted => deleted?,
-        };
-        // After the row: if the process is killed in between, the object remains, which `admin check` finds.
-        if is_deleted
-            && blob.storage != IN_DATABASE
-            && let Some(objects) = &self.contents.objects
-        {
-            objects.delete(&blob.storage).await?;
-        }
-        Ok(is_deleted)
+    async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
+        let deleted = blobs::delete_unused(&self.db, &blob.sha256, before).await;
+        self.contents.delete_object(blob, deleted).await
     }
 }

@@ -11,7 +11,8 @@ use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_documents::{EncodedImage, FileKind as FoundKind, FileProcessor, ProcessError, ProcessedFile};
 use tallybook_protocol::{FileInfo, FileKind, FileText};
-use tokio::{sync::Semaphore, time::timeout};
+use tallybook_tools::FairSemaphore;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::{
@@ -50,7 +51,7 @@ pub struct Files {
     pub(crate) contents: Contents,
     settings: Arc<FilesSettings>,
     processor: FileProcessor,
-    uploads: Arc<Semaphore>,
+    uploads: Arc<FairSemaphore<UserId>>,
     counts: FileCounts,
 }
 
@@ -64,7 +65,7 @@ impl Files {
             contents,
             settings: Arc::new(settings),
             processor,
-            uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            uploads: Arc::new(FairSemaphore::new(MAX_UPLOADS)),
             counts: FileCounts::default(),
         })
     }
@@ -87,11 +88,9 @@ impl Files {
         if announced.is_some_and(|bytes| bytes > max_bytes) {
             return Err(FilesError::TooLarge { max_bytes });
         }
-        let stored = files::sum_bytes(&self.db, user).await?;
-        self.check_quota(stored, announced.unwrap_or_default())?;
-        let permit = timeout(UPLOAD_QUEUE_TIMEOUT, Arc::clone(&self.uploads).acquire_owned());
-        let permit = permit.await.map_err(|_| FilesError::Busy)?.map_err(|_| FilesError::Busy)?;
-        Upload::begin(max_bytes, permit, count).await
+        self.check_room(user, announced.unwrap_or_default()).await?;
+        let slot = timeout(UPLOAD_QUEUE_TIMEOUT, self.uploads.acquire(user)).await.ok().flatten();
+        Upload::begin(max_bytes, slot.ok_or(FilesError::Busy)?, count).await
     }
 
     /// Recognizes an uploaded file, and stores it.
@@ -113,6 +112,8 @@ impl Files {
     }
 
     async fn process(&self, user: UserId, name: String, mut received: Received) -> Result<FileInfo, FilesError> {
+        // Before anything is stored, because the client need not have announced the size.
+        self.check_room(user, received.bytes).await?;
         // The slot is held until everything is stored, so that few results are in memory at once.
         let (processed, _slot) = self.processor.process(received.open()?, &name).await.map_err(refusal)?;
         let file = self.store(user, name, &received, processed).await?;
@@ -161,8 +162,16 @@ impl Files {
                 let bytes = i64::try_from(image.bytes.len()).unwrap_or(i64::MAX);
                 self.contents.store(sha256, bytes, image.media_type, Source::Bytes(&image.bytes)).await?;
             }
-            if with_retries(|| Box::pin(self.create(&new, &pages))).await? {
-                return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound);
+            match with_retries(|| Box::pin(self.create(&new, &pages))).await {
+                Ok(true) => return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound),
+                Ok(false) => {}
+                Err(error) => {
+                    // The content of refused files would take storage for a day without counting for the user.
+                    if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
+                        tracing::warn!(%error, "the content of a refused file is purged later");
+                    }
+                    return Err(error);
+                }
             }
         }
         Err(FilesError::Busy)
@@ -189,6 +198,11 @@ impl Files {
         self.check_quota(stored, new.iter().map(|file| file.bytes.unsigned_abs()).sum())?;
         let hashes: BTreeSet<&str> = new.iter().flat_map(NewFile::hashes).collect();
         Ok(blobs::touch_all(tx, &hashes.into_iter().collect::<Vec<_>>()).await?)
+    }
+
+    /// Checks that a user has room for a file of this size.
+    async fn check_room(&self, user: UserId, bytes: u64) -> Result<(), FilesError> {
+        self.check_quota(files::sum_bytes(&self.db, user).await?, bytes)
     }
 
     fn check_quota(&self, stored: i64, more: u64) -> Result<(), FilesError> {
@@ -303,10 +317,28 @@ impl Files {
         Ok(uuids.into_iter().find(|uuid| !left.iter().any(|file| file.uuid == *uuid)))
     }
 
-    /// Deletes a user's file. Fails with `InUse` if a message or a tool call refers to it.
+    /// Deletes a user's file, and its content unless another file has the same. Fails with `InUse` if a message or a tool
+    /// call refers to it.
     pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
         let file = self.row(user, id).await?;
-        if with_retries(|| files::hide(&self.db, file.id)).await? { Ok(()) } else { Err(FilesError::InUse) }
+        if !with_retries(|| files::hide(&self.db, file.id)).await? {
+            return Err(FilesError::InUse);
+        }
+        let purged = async {
+            self.purge_file(&file).await?;
+            Ok::<_, FilesError>(self.db.empty_journal().await?)
+        };
+        // For the user it is deleted in any case, and counts until the next purge.
+        if let Err(error) = purged.await {
+            tracing::warn!(%error, "a deleted file is purged later");
+        }
+        Ok(())
+    }
+
+    /// Purges a file that no message and no tool call refers to, and its content unless another file has the same.
+    pub(crate) async fn purge_file(&self, file: &FileRow) -> Result<(), FilesError> {
+        self.delete_row(file.id).await?;
+        self.contents.purge_unreferenced(file.hashes()).await
     }
 
     /// Deletes the row of a file that nothing refers to. Returns `false` if a message or tool call refers to it.

@@ -6,12 +6,13 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use tokio::{io::AsyncWriteExt as _, sync::OwnedSemaphorePermit};
+use tallybook_tools::Slot;
+use tokio::io::AsyncWriteExt as _;
 
 use crate::{FilesError, metrics::UploadCount};
 
-/// Maximum number of bytes that are buffered before they are written to the temporary file.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// Maximum number of bytes that are buffered on the way to the temporary file, or from it.
+pub(crate) const BUFFER_BYTES: usize = 256 * 1024;
 
 /// An upload in progress. Its temporary file has no name, so the system deletes it even if the server is killed.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Upload {
     hasher: Sha256,
     bytes: u64,
     max_bytes: u64,
-    permit: OwnedSemaphorePermit,
+    slot: Slot,
     count: UploadCount,
 }
 
@@ -31,20 +32,16 @@ pub(crate) struct Received {
     pub(crate) sha256: String,
     pub(crate) bytes: u64,
     pub(crate) count: UploadCount,
-    _permit: OwnedSemaphorePermit,
+    _slot: Slot,
 }
 
 impl Upload {
-    pub(crate) async fn begin(
-        max_bytes: u64,
-        permit: OwnedSemaphorePermit,
-        count: UploadCount,
-    ) -> Result<Self, FilesError> {
+    pub(crate) async fn begin(max_bytes: u64, slot: Slot, count: UploadCount) -> Result<Self, FilesError> {
         let created = tokio::task::spawn_blocking(tempfile::tempfile).await;
         let created = created.map_err(|error| FilesError::Temporary(io::Error::other(error)))?;
         let mut file = tokio::fs::File::from_std(created.map_err(FilesError::Temporary)?);
         file.set_max_buf_size(BUFFER_BYTES);
-        Ok(Self { file, hasher: Sha256::new(), bytes: 0, max_bytes, permit, count })
+        Ok(Self { file, hasher: Sha256::new(), bytes: 0, max_bytes, slot, count })
     }
 
     /// Adds a part of the content. Fails with `TooLarge` if the file gets larger than the operator allows.
@@ -60,9 +57,9 @@ impl Upload {
     /// Ends the upload.
     pub(crate) async fn end(mut self) -> Result<Received, FilesError> {
         self.file.flush().await.map_err(FilesError::Temporary)?;
-        let Self { file, hasher, bytes, permit, count, .. } = self;
+        let Self { file, hasher, bytes, slot, count, .. } = self;
         let file = file.into_std().await;
-        Ok(Received { file, sha256: hex::encode(hasher.finalize()), bytes, count, _permit: permit })
+        Ok(Received { file, sha256: hex::encode(hasher.finalize()), bytes, count, _slot: slot })
     }
 }
 

@@ -14,18 +14,25 @@ struct BudgetRow {
     warn_at: f64,
 }
 
+impl From<BudgetRow> for Budget {
+    fn from(BudgetRow { principal, period, tokens, cost_nanos, warn_at }: BudgetRow) -> Self {
+        let period = if period == BudgetPeriod::Day.as_str() { BudgetPeriod::Day } else { BudgetPeriod::Month };
+        Self { principal, period, tokens, cost_nanos, warn_at }
+    }
+}
+
+const LIST: &str = "SELECT principal, period, tokens, cost_nanos, warn_at FROM budgets ORDER BY id LIMIT 1000";
+
 /// Lists the stored budgets.
 pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<Budget>> {
-    let rows: Vec<BudgetRow> = db
-        .reader()
-        .query(select!("SELECT principal, period, tokens, cost_nanos, warn_at FROM budgets ORDER BY id LIMIT 1000"))
-        .fetch_all()
-        .await?;
-    let budget = |BudgetRow { principal, period, tokens, cost_nanos, warn_at }| {
-        let period = if period == BudgetPeriod::Day.as_str() { BudgetPeriod::Day } else { BudgetPeriod::Month };
-        Budget { principal, period, tokens, cost_nanos, warn_at }
-    };
-    Ok(rows.into_iter().map(budget).collect())
+    let rows: Vec<BudgetRow> = db.reader().query(select!(LIST)).fetch_all().await?;
+    Ok(rows.into_iter().map(Budget::from).collect())
+}
+
+/// Lists the stored budgets, within a transaction.
+pub(crate) async fn list_in(tx: &mut Transaction) -> sqlx::Result<Vec<Budget>> {
+    let rows: Vec<BudgetRow> = tx.query(LIST).fetch_all().await?;
+    Ok(rows.into_iter().map(Budget::from).collect())
 }
 
 const VERSION: &str = "SELECT COALESCE(MAX(id), 0) FROM budgets";

@@ -2,15 +2,17 @@
 
 use std::collections::HashSet;
 
-use tallybook_accounts::{AuditAction, UserId, note_audit};
+use serde_json::json;
+use tallybook_accounts::{AuditAction, UserId, note_audit_change};
 use tallybook_conversations::BudgetOwner;
-use tallybook_database::with_retries;
+use tallybook_database::{Transaction, with_retries};
 use tallybook_protocol::Budget;
 
 use crate::{
     budget_store,
     error::{SettingsError, shown},
     group_store,
+    problems::BudgetProblem,
     service::RuntimeSettings,
     store,
 };
@@ -42,20 +44,25 @@ impl RuntimeSettings {
             if version.is_some_and(|version| version != current) {
                 return Err(SettingsError::SettingsChanged);
             }
+            let before = budget_store::list_in(&mut tx).await?;
             budget_store::delete_all(&mut tx).await?;
             for budget in &budgets {
-                let missing = match BudgetOwner::parse(&budget.principal) {
-                    Some(BudgetOwner::User(user)) if !budget_store::has_user(&mut tx, user).await? => "user",
-                    Some(BudgetOwner::Group(id)) if group_store::find(&mut tx, id).await?.is_none() => "group",
-                    _ => "",
+                let principal = || budget.principal.clone();
+                let problem = match BudgetOwner::parse(&budget.principal) {
+                    Some(BudgetOwner::User(user)) if !budget_store::has_user(&mut tx, user).await? => {
+                        Some(BudgetProblem::NoUser(principal()))
+                    }
+                    Some(BudgetOwner::Group(id)) if group_store::find(&mut tx, id).await?.is_none() => {
+                        Some(BudgetProblem::NoGroup(principal()))
+                    }
+                    _ => None,
                 };
-                if !missing.is_empty() {
-                    let problem = format!("There is no {missing} with the ID in {}.", budget.principal);
+                if let Some(problem) = problem {
                     return Err(SettingsError::InvalidBudget(problem));
                 }
                 budget_store::create(&mut tx, budget).await?;
             }
-            note_audit(&mut tx, Some(actor), actor, AuditAction::BudgetsChanged, &summary(&budgets)).await?;
+            note_change(&mut tx, actor, &before, &budgets).await?;
             Ok(tx.commit().await?)
         })
         .await?;
@@ -64,31 +71,39 @@ impl RuntimeSettings {
     }
 }
 
-/// Checks everything that does not need the database. The error is a sentence.
-fn check(budgets: &[Budget]) -> Result<(), String> {
+/// Records a change of the budgets in the audit log.
+pub(crate) async fn note_change(
+    tx: &mut Transaction,
+    actor: UserId,
+    before: &[Budget],
+    after: &[Budget],
+) -> sqlx::Result<()> {
+    let (subject, action) = (summary(after), AuditAction::BudgetsChanged);
+    note_audit_change(tx, actor, action, &subject, Some(&json!(before)), Some(&json!(after))).await
+}
+
+/// Checks everything that does not need the database.
+fn check(budgets: &[Budget]) -> Result<(), BudgetProblem> {
     if budgets.len() > MAX_BUDGETS {
-        return Err(format!("There can be at most {MAX_BUDGETS} budgets."));
+        return Err(BudgetProblem::TooMany(MAX_BUDGETS));
     }
     let mut seen = HashSet::new();
     for budget in budgets {
         let Budget { principal, period, tokens, cost_nanos, warn_at } = budget;
         if BudgetOwner::parse(principal).is_none() {
-            return Err(format!(
-                "The principal {:?} is not valid. It must be all, or user: or group: and an ID.",
-                shown(principal)
-            ));
+            return Err(BudgetProblem::Principal(shown(principal).to_owned()));
         }
         if !seen.insert((principal, period.as_str())) {
-            return Err(format!("{principal} has two budgets for one {}. Combine them.", period.as_str()));
+            return Err(BudgetProblem::Twice(principal.clone(), *period));
         }
         if tokens.is_none() && cost_nanos.is_none() {
-            return Err(format!("The budget of {principal} limits nothing. Set tokens, cost_nanos or both."));
+            return Err(BudgetProblem::Empty(principal.clone()));
         }
         if tokens.iter().chain(cost_nanos).any(|limit| *limit < 1) {
-            return Err(format!("The budget of {principal} must be at least 1."));
+            return Err(BudgetProblem::BelowOne(principal.clone()));
         }
         if !(0.0..=1.0).contains(warn_at) {
-            return Err("warn_at must be from 0 to 1.".to_owned());
+            return Err(BudgetProblem::WarnAt);
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Merges the settings of the server: those of the settings file and the environment, then the defaults that admins
 //! have changed. Checks changes, and converts the result for the services.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tallybook_accounts::{AccountRules, SignUp};
@@ -12,7 +12,11 @@ use tallybook_conversations::{
 };
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, MemoryFields, PlanFields, ReviewFields, ServerSettings};
 
-use crate::{configured::Configured, error::SettingsError};
+use crate::{
+    configured::Configured,
+    error::{SettingsError, shown},
+    problems::{SettingProblem, ValueProblem},
+};
 
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 const SECS_PER_DAY: f64 = 24.0 * SECS_PER_HOUR;
@@ -26,8 +30,8 @@ const MAX_RETENTION_DAYS: f64 = 36_500.0;
 /// The settings that apply.
 pub(crate) struct Effective {
     pub(crate) settings: ServerSettings,
-    /// Sentences about settings that have no effect.
-    pub(crate) problems: Vec<String>,
+    /// Settings that have no effect, with the reasons.
+    pub(crate) problems: Vec<SettingProblem>,
 }
 
 /// Merges the changed settings into the configured ones. A setting that the file or the environment sets stays as it is
@@ -36,14 +40,12 @@ pub(crate) fn merge(configured: &Configured, changed: &Map<String, Value>, model
     let mut effective = Effective { settings: configured.settings.clone(), problems: Vec::new() };
     for (name, value) in changed {
         if configured.set_in_file.contains(&name.as_str()) {
-            let problem =
-                "is set in the settings file or the environment, so the value that was set in the page has no effect";
-            effective.problems.push(format!("{name} {problem}."));
+            effective.problems.push(about(name, ValueProblem::SetInFile));
             continue;
         }
         match with(&effective.settings, name, value.clone()) {
             Ok(settings) => effective.settings = settings,
-            Err(problem) => effective.problems.push(problem),
+            Err(problem) => effective.problems.push(about(name, problem)),
         }
     }
     effective.problems.extend(missing_models(&effective.settings, models));
@@ -57,37 +59,40 @@ pub(crate) fn check(
     name: &str,
     value: Value,
 ) -> Result<Value, SettingsError> {
-    let invalid = SettingsError::InvalidSetting;
+    let invalid = |problem| SettingsError::InvalidSetting(about(shown(name), problem));
     if value.is_null() {
         return known(name, &configured.settings.to_map()).map(|()| value).map_err(invalid);
     }
     let settings = with(&configured.settings, name, value).map_err(invalid)?;
-    check_value(&settings, name, models).map_err(|problem| invalid(format!("{name} {problem}")))?;
+    check_value(&settings, name, models).map_err(invalid)?;
     // 1 and 1.0 are equal, so replacing one with the other is not a change.
     Ok(settings.to_map().remove(name).unwrap_or_default())
 }
 
-fn known(name: &str, members: &Map<String, Value>) -> Result<(), String> {
+fn about(setting: &str, problem: ValueProblem) -> SettingProblem {
+    SettingProblem { setting: setting.to_owned(), problem }
+}
+
+fn known(name: &str, members: &Map<String, Value>) -> Result<(), ValueProblem> {
     if members.contains_key(name) {
         return Ok(());
     }
     let names: Vec<&str> = members.keys().map(String::as_str).collect();
-    Err(format!("The setting {name:?} does not exist. The settings are: {}.", names.join(", ")))
+    Err(ValueProblem::Unknown(names.join(", ")))
 }
 
-/// Returns the settings with one of them replaced. The error is a sentence.
-fn with(settings: &ServerSettings, name: &str, mut value: Value) -> Result<ServerSettings, String> {
+/// Returns the settings with one of them replaced.
+fn with(settings: &ServerSettings, name: &str, mut value: Value) -> Result<ServerSettings, ValueProblem> {
     let mut members = settings.to_map();
     known(name, &members)?;
     if let Value::String(text) = &mut value {
         *text = text.trim().to_owned();
     }
     members.insert(name.to_owned(), value);
-    serde_json::from_value(Value::Object(members)).map_err(|error| format!("{name} is not valid: {error}."))
+    serde_json::from_value(Value::Object(members)).map_err(|error| ValueProblem::Unreadable(error.to_string()))
 }
 
-fn check_value(settings: &ServerSettings, name: &str, models: &Catalog) -> Result<(), String> {
-    let within = |is_within: bool, range: &str| if is_within { Ok(()) } else { Err(format!("must be {range}.")) };
+fn check_value(settings: &ServerSettings, name: &str, models: &Catalog) -> Result<(), ValueProblem> {
     match name {
         "default_model" => settings.default_model.as_deref().map_or(Ok(()), |name| find(models, name).map(|_| ())),
         "review" => settings.review.as_ref().map_or(Ok(()), |review| check_review(review, models)),
@@ -95,79 +100,74 @@ fn check_value(settings: &ServerSettings, name: &str, models: &Catalog) -> Resul
             let MemoryFields { summary_model, after_tokens, max_chars } = &settings.memory;
             check_writer(summary_model.as_deref(), models)?;
             let (most, most_chars) = (MemorySettings::MAX_AFTER_TOKENS, MemorySettings::MAX_CHARS);
-            within(after_tokens.is_none_or(|tokens| tokens <= most), &format!("at most {most} for after_tokens"))?;
-            within(*max_chars <= most_chars, &format!("at most {most_chars} for max_chars"))
+            within(after_tokens.is_none_or(|tokens| tokens <= most), "after_tokens", 0, most)?;
+            within(*max_chars <= most_chars, "max_chars", 0, most_chars)
         }
         "plan" => {
             let PlanFields { planner_model, max_attempts, max_total_attempts } = &settings.plan;
             check_writer(planner_model.as_deref(), models)?;
             let (most, most_total) = (PlanSettings::MAX_ATTEMPTS, PlanSettings::MAX_TOTAL_ATTEMPTS);
-            within((1..=most).contains(max_attempts), &format!("from 1 to {most} for max_attempts"))?;
-            let range = format!("from 1 to {most_total} for max_total_attempts");
-            within((1..=most_total).contains(max_total_attempts), &range)
+            within((1..=most).contains(max_attempts), "max_attempts", 1, most)?;
+            within((1..=most_total).contains(max_total_attempts), "max_total_attempts", 1, most_total)
         }
         "consent_wait_hours" => {
-            let is_within = (0.0..=MAX_WAIT_HOURS).contains(&settings.consent_wait_hours);
-            within(is_within, &format!("from 0 to {MAX_WAIT_HOURS}"))
+            within((0.0..=MAX_WAIT_HOURS).contains(&settings.consent_wait_hours), "", 0, MAX_WAIT_HOURS)
         }
         "sign_up" => {
             let is_known = SignUp::named(&settings.sign_up).is_some();
-            within(is_known, "open, invitation or closed")
+            let problem = ValueProblem::Choice { part: "", values: "open, invitation or closed" };
+            if is_known { Ok(()) } else { Err(problem) }
         }
-        "retention_days" => within(
-            (0.0..=MAX_RETENTION_DAYS).contains(&settings.retention_days),
-            &format!("from 0 to {MAX_RETENTION_DAYS}"),
-        ),
-        "instructions" => {
-            let is_short = settings.instructions.chars().count() <= MAX_INSTRUCTIONS_CHARS;
-            within(is_short, &format!("at most {MAX_INSTRUCTIONS_CHARS} characters long"))?;
-            within(!settings.instructions.contains('\0'), "without NUL characters")
+        "retention_days" => {
+            within((0.0..=MAX_RETENTION_DAYS).contains(&settings.retention_days), "", 0, MAX_RETENTION_DAYS)
         }
+        "instructions" if settings.instructions.chars().count() > MAX_INSTRUCTIONS_CHARS => {
+            Err(ValueProblem::TooLong(MAX_INSTRUCTIONS_CHARS))
+        }
+        "instructions" if settings.instructions.contains('\0') => Err(ValueProblem::HasNul),
         _ => Ok(()),
     }
 }
 
-fn check_review(review: &ReviewFields, models: &Catalog) -> Result<(), String> {
+fn within(is_within: bool, part: &'static str, min: u8, max: impl Display) -> Result<(), ValueProblem> {
+    if is_within { Ok(()) } else { Err(ValueProblem::Range { part, min, max: max.to_string() }) }
+}
+
+fn check_review(review: &ReviewFields, models: &Catalog) -> Result<(), ValueProblem> {
     let ReviewFields { models: names, mode, quorum, timeout_secs } = review;
     if !(1..=MAX_REVIEWERS).contains(&names.len()) {
-        return Err(format!("must name 1 to {MAX_REVIEWERS} models."));
+        return Err(ValueProblem::ReviewerCount(MAX_REVIEWERS));
     }
     for (index, name) in names.iter().enumerate() {
         if !find(models, name)?.can_review() {
-            return Err(format!("names the model {name:?}, which cannot review. Choose another model."));
+            return Err(ValueProblem::CannotReview(name.clone()));
         }
         if names[..index].contains(name) {
-            return Err(format!("names {name:?} twice. Each model has one vote."));
+            return Err(ValueProblem::ReviewsTwice(name.clone()));
         }
     }
     if ReviewMode::named(mode).is_none() {
-        return Err("must have the mode advise or decide.".to_owned());
+        return Err(ValueProblem::Choice { part: "mode", values: "advise or decide" });
     }
-    if quorum.is_some_and(|quorum| !(1..=names.len()).contains(&quorum)) {
-        return Err(format!("must have a quorum from 1 to {}, the number of models.", names.len()));
-    }
+    within(quorum.is_none_or(|quorum| (1..=names.len()).contains(&quorum)), "quorum", 1, names.len())?;
     let most = ReviewSettings::MAX_TIMEOUT_SECS;
-    if timeout_secs.is_some_and(|seconds| !(1..=most).contains(&seconds)) {
-        return Err(format!("must have a timeout_secs from 1 to {most}."));
-    }
-    Ok(())
+    within(timeout_secs.is_none_or(|seconds| (1..=most).contains(&seconds)), "timeout_secs", 1, most)
 }
 
 /// Checks the model that writes summaries or plans.
-fn check_writer(name: Option<&str>, models: &Catalog) -> Result<(), String> {
+fn check_writer(name: Option<&str>, models: &Catalog) -> Result<(), ValueProblem> {
     let Some(name) = name else { return Ok(()) };
     let can_write = find(models, name)?.can_summarize();
-    let problem = || format!("names the model {name:?}, which cannot write them. Choose another model.");
-    if can_write { Ok(()) } else { Err(problem()) }
+    if can_write { Ok(()) } else { Err(ValueProblem::CannotWrite(name.to_owned())) }
 }
 
-fn find(models: &Catalog, name: &str) -> Result<Arc<Model>, String> {
-    let problem = || format!("names the model {name:?}, which does not exist. The models are: {}.", models.names());
+fn find(models: &Catalog, name: &str) -> Result<Arc<Model>, ValueProblem> {
+    let problem = || ValueProblem::NoModel { model: shown(name).to_owned(), models: models.names() };
     models.find(name).ok_or_else(problem)
 }
 
-/// Returns a sentence for each model that the settings name and that is not available, because it was removed later.
-fn missing_models(settings: &ServerSettings, models: &Catalog) -> Vec<String> {
+/// Returns a problem for each model that the settings name and that is not available, because it was removed later.
+fn missing_models(settings: &ServerSettings, models: &Catalog) -> Vec<SettingProblem> {
     let ServerSettings { default_model, review, memory, plan, .. } = settings;
     let named = [
         ("default_model", default_model.as_slice()),
@@ -177,7 +177,7 @@ fn missing_models(settings: &ServerSettings, models: &Catalog) -> Vec<String> {
     ];
     let named = named.into_iter().flat_map(|(setting, names)| names.iter().map(move |name| (setting, name)));
     let missing = named.filter(|(_, name)| models.find(name).is_none());
-    missing.map(|(setting, name)| format!("{setting} names the model {name:?}, which is not available.")).collect()
+    missing.map(|(setting, name)| about(setting, ValueProblem::ModelGone(name.clone()))).collect()
 }
 
 /// Returns the settings as accounts use them.

@@ -3,7 +3,7 @@
 
 use secrecy::SecretString;
 use serde_json::{Map, Value};
-use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_accounts::{AuditAction, UserId, note_audit_change};
 use tallybook_conversations::tool_pins::forget_server;
 use tallybook_database::{Transaction, with_retries};
 
@@ -19,6 +19,10 @@ use crate::{
 
 /// Names that are paths of the API, or that URLs cannot contain.
 const RESERVED_NAMES: [&str; 4] = ["discover", "test", ".", ".."];
+
+/// Values of the audit log in place of a secret: one that is stored, and one that a change stores.
+const SECRET_SET: &str = "set";
+const SECRET_CHANGED: &str = "changed";
 
 impl RuntimeSettings {
     /// Adds an entry. `new` has the settings and the secret. Returns the name.
@@ -54,7 +58,8 @@ impl RuntimeSettings {
                 EntryKind::Model => AuditAction::ModelAdded,
                 EntryKind::ToolServer => AuditAction::ToolServerAdded,
             };
-            note_audit(&mut tx, Some(actor), actor, action, &name).await?;
+            let after = audited(kind, &settings, sealed.is_some().then_some(SECRET_SET));
+            note_audit_change(&mut tx, actor, action, &name, None, Some(&after)).await?;
             Ok(tx.commit().await?)
         })
         .await?;
@@ -79,10 +84,17 @@ impl RuntimeSettings {
             let mut tx = self.context.db.begin().await?;
             let next = store::next_version(&mut tx).await?;
             let row = find(&mut tx, kind, name, version).await?;
-            let kept = if is_secret_set { None } else { store::find_secret(&mut tx, row.id, kind.secret()).await? };
+            let stored = store::find_secret(&mut tx, row.id, kind.secret()).await?;
+            let had_secret = stored.is_some();
+            let before = audited(kind, &row.settings, had_secret.then_some(SECRET_SET));
+            let kept = stored.filter(|_| !is_secret_set);
             let (after, has_moved) = merge(kind, &row.settings, &patch, kept.is_some())?;
-            let kept = kept.map(|sealed| self.context.sealer.open(&sealed, &kind.seal_context(name))).transpose();
-            let kept = kept.map_err(|error| invalid(kind, error.to_string()))?;
+            let kept = kept.map(|sealed| self.open(kind, name, &sealed)).transpose()?;
+            let secret_after = match (&secret, &kept) {
+                (None, None) => None,
+                (Some(_), _) if had_secret => Some(SECRET_CHANGED),
+                _ => Some(SECRET_SET),
+            };
             let checked = self.check(kind, after, secret.as_ref().or(kept.as_ref()))?;
             if checked.name != name {
                 return Err(invalid(kind, "The name cannot be changed. Add a new entry instead."));
@@ -99,11 +111,31 @@ impl RuntimeSettings {
                 EntryKind::Model => AuditAction::ModelChanged,
                 EntryKind::ToolServer => AuditAction::ToolServerChanged,
             };
-            note_audit(&mut tx, Some(actor), actor, action, name).await?;
+            let after = audited(kind, &checked.settings, secret_after);
+            note_audit_change(&mut tx, actor, action, name, Some(&before), Some(&after)).await?;
             Ok(tx.commit().await?)
         })
         .await?;
         self.refresh().await
+    }
+
+    /// Returns the settings of an added entry with a change that is not stored, and its secret: the one in `patch`, or
+    /// else the stored one, which no other server receives.
+    pub(crate) async fn patched(
+        &self,
+        kind: EntryKind,
+        name: &str,
+        mut patch: Map<String, Value>,
+    ) -> Result<(Map<String, Value>, Option<SecretString>), SettingsError> {
+        let is_secret_set = patch.contains_key(kind.secret());
+        let secret = take_secret(kind, &mut patch)?;
+        let stored = store::list(&self.context.db).await?;
+        let stored = stored.into_iter().find(|entry| entry.kind == kind.as_str() && entry.row.name == name);
+        let stored = stored.ok_or_else(|| SettingsError::NotFound(kind, name.to_owned()))?;
+        let kept = stored.sealed.filter(|_| !is_secret_set);
+        let (settings, _) = merge(kind, &stored.row.settings, &patch, kept.is_some())?;
+        let kept = kept.map(|sealed| self.open(kind, name, &sealed)).transpose()?;
+        Ok((settings, secret.or(kept)))
     }
 
     /// Removes an added entry, even if the settings file has an entry of the same name. Turns that use it continue.
@@ -122,12 +154,14 @@ impl RuntimeSettings {
                 self.check_added(kind, name)?;
             }
             let row = found?;
+            let secret = store::find_secret(&mut tx, row.id, kind.secret()).await?;
+            let before = audited(kind, &row.settings, secret.is_some().then_some(SECRET_SET));
             store::delete(&mut tx, row.id).await?;
             let action = match kind {
                 EntryKind::Model => AuditAction::ModelRemoved,
                 EntryKind::ToolServer => AuditAction::ToolServerRemoved,
             };
-            note_audit(&mut tx, Some(actor), actor, action, name).await?;
+            note_audit_change(&mut tx, actor, action, name, Some(&before), None).await?;
             Ok::<_, SettingsError>(tx.commit().await?)
         })
         .await?;
@@ -159,6 +193,11 @@ impl RuntimeSettings {
         let sealer = &self.context.sealer;
         Ok(secret.map(|secret| sealer.seal(&secret, &kind.seal_context(name))).transpose()?)
     }
+
+    fn open(&self, kind: EntryKind, name: &str, sealed: &Sealed) -> Result<SecretString, SettingsError> {
+        let opened = self.context.sealer.open(sealed, &kind.seal_context(name));
+        opened.map_err(|error| invalid(kind, error.to_string()))
+    }
 }
 
 /// Removes the secret from the settings and returns it.
@@ -171,6 +210,16 @@ pub(crate) fn take_secret(
         EntryKind::Model => read_key(value),
         EntryKind::ToolServer => read_headers(value),
     }
+}
+
+/// Returns the settings of an entry as a value of the audit log, with `secret` in place of its secret.
+fn audited(kind: EntryKind, settings: &str, secret: Option<&str>) -> Value {
+    // Settings that cannot be read are stored as they are.
+    let mut value = serde_json::from_str(settings).unwrap_or_else(|_| Value::from(settings));
+    if let (Some(members), Some(secret)) = (value.as_object_mut(), secret) {
+        members.insert(kind.secret().to_owned(), secret.into());
+    }
+    value
 }
 
 /// Returns the row of an added entry, if it has the expected version.

@@ -4,7 +4,11 @@ use tallybook_database::{TransactionError, is_rolled_back};
 use tallybook_llm::DiscoverError;
 use tallybook_protocol::first_chars;
 
-use crate::{kind::EntryKind, seal::SealError};
+use crate::{
+    kind::EntryKind,
+    problems::{BudgetProblem, GroupProblem, SettingProblem},
+    seal::SealError,
+};
 
 /// Maximum length of a text of the request in an error message, in characters.
 const MAX_SHOWN_CHARS: usize = 100;
@@ -36,17 +40,17 @@ pub enum SettingsError {
     #[error("{0} is set in the settings file or the environment, so it can only be changed there.")]
     SettingInFile(String),
     /// A setting of the server is not valid.
-    #[error("{0}")]
-    InvalidSetting(String),
+    #[error(transparent)]
+    InvalidSetting(SettingProblem),
     /// A budget is not valid.
-    #[error("{0}")]
-    InvalidBudget(String),
+    #[error(transparent)]
+    InvalidBudget(BudgetProblem),
     /// No group has this ID.
     #[error("This group does not exist. It may have been deleted.")]
     NoSuchGroup,
     /// A group is not valid.
-    #[error("{0}")]
-    InvalidGroup(String),
+    #[error(transparent)]
+    InvalidGroup(GroupProblem),
     /// Another group has the name.
     #[error("A group of this name exists already. Choose another name, or change the existing group.")]
     GroupNameTaken,
@@ -78,7 +82,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Seal(#[from] SealError),
     /// Too many tests are running.
-    #[error("Other tests of models and tool servers are running. Try again when they have ended, within a minute.")]
+    #[error("Other tests of models and tool servers are running. Try again when they have ended, within two minutes.")]
     Busy,
     /// The provider's models cannot be listed.
     #[error(transparent)]

@@ -16,10 +16,6 @@ pub(crate) const MAX_MEMBERS: u32 = 10_000;
 /// Number of users that one statement finds or adds.
 const USERS_AT_ONCE: usize = 500;
 
-const LIST: &str = "SELECT id, name, origin, version, created_at, \
-     (SELECT COUNT(*) FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = user_groups.id \
-     AND u.deleted_at IS NULL) AS members FROM user_groups";
-
 #[derive(sqlx::FromRow)]
 struct GroupRow {
     id: GroupId,
@@ -51,7 +47,11 @@ fn origin(name: &str) -> GroupOrigin {
 
 /// Lists the groups by name, with their grants.
 pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<Group>> {
-    let mut query = db.reader().query(select!(LIST));
+    let mut query = db.reader().query(select!(
+        "SELECT id, name, origin, version, created_at, \
+         (SELECT COUNT(*) FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = user_groups.id \
+         AND u.deleted_at IS NULL) AS members FROM user_groups"
+    ));
     query.push(" ORDER BY name, id LIMIT ").push_bind(MAX_GROUPS);
     let rows: Vec<GroupRow> = query.fetch_all().await?;
     let mut grants = BTreeMap::<i64, Vec<String>>::new();

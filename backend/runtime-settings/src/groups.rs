@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use serde_json::{Value, json};
 use tallybook_accounts::{
-    AuditAction, GroupId, MAX_GROUP_NAME_CHARS, MAX_GROUPS, Permission, UserId, note_audit, note_audit_of_users,
+    AuditAction, GroupId, MAX_GROUP_NAME_CHARS, MAX_GROUPS, Permission, UserId, note_audit_change, note_audit_of_users,
 };
 use tallybook_conversations::BudgetOwner;
 use tallybook_database::{Transaction, is_unique_violation, with_retries};
@@ -11,8 +12,10 @@ use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, Upd
 
 use crate::{
     budget_store,
+    budgets::note_change as note_budget_change,
     error::{SettingsError, shown},
     group_store::{self, LockedGroup, MAX_MEMBERS},
+    problems::GroupProblem,
     service::RuntimeSettings,
     store,
 };
@@ -45,7 +48,7 @@ impl RuntimeSettings {
                 return Err(SettingsError::GroupNameTaken);
             }
             if group_store::count(&mut tx).await? >= MAX_GROUPS {
-                return Err(invalid(format!("There can be at most {MAX_GROUPS} groups. Delete one first.")));
+                return Err(invalid(GroupProblem::TooMany(MAX_GROUPS)));
             }
             self.check_exist(&grants, &[], &tool_servers)?;
             let id = match group_store::create(&mut tx, name, new.origin).await {
@@ -54,7 +57,8 @@ impl RuntimeSettings {
                 created => created?,
             };
             group_store::set_grants(&mut tx, id, &grants).await?;
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupCreated, &described(name, &grants)).await?;
+            let (subject, action) = (described(name, &grants), AuditAction::GroupCreated);
+            note_audit_change(&mut tx, actor, action, &subject, None, Some(&audited(name, &grants))).await?;
             tx.commit().await?;
             Ok(id)
         })
@@ -88,7 +92,7 @@ impl RuntimeSettings {
             let name = name.unwrap_or(&group.name);
             if name != group.name {
                 if group.origin() == GroupOrigin::Oidc {
-                    return Err(invalid("The identity provider sets the name of this group.".to_owned()));
+                    return Err(invalid(GroupProblem::NameFromProvider));
                 }
                 if group_store::is_taken(&mut tx, name, group.origin()).await? {
                     return Err(SettingsError::GroupNameTaken);
@@ -103,7 +107,9 @@ impl RuntimeSettings {
             }
             if *grants != before || name != group.name {
                 let subject = format!("{} -> {}", described(&group.name, &before), described(name, grants));
-                note_audit(&mut tx, Some(actor), actor, AuditAction::GroupChanged, &subject).await?;
+                let (before, after) = (audited(&group.name, &before), audited(name, grants));
+                let action = AuditAction::GroupChanged;
+                note_audit_change(&mut tx, actor, action, &subject, Some(&before), Some(&after)).await?;
             }
             if let Some(members) = &members {
                 replace_members(&mut tx, actor, (id, name, group.origin()), members).await?;
@@ -122,9 +128,16 @@ impl RuntimeSettings {
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
             // In the order of the locks of a turn that begins.
+            let before = budget_store::list_in(&mut tx).await?;
             budget_store::delete_of(&mut tx, BudgetOwner::Group(id)).await?;
+            let after = budget_store::list_in(&mut tx).await?;
+            if after.len() < before.len() {
+                note_budget_change(&mut tx, actor, &before, &after).await?;
+            }
+            let grants = group_store::list_grants_of(&mut tx, id).await?;
             group_store::delete(&mut tx, id).await?;
-            note_audit(&mut tx, Some(actor), actor, AuditAction::GroupDeleted, &group.name).await?;
+            let (before, action) = (audited(&group.name, &grants), AuditAction::GroupDeleted);
+            note_audit_change(&mut tx, actor, action, &group.name, Some(&before), None).await?;
             Ok::<_, SettingsError>(tx.commit().await?)
         })
         .await?;
@@ -143,10 +156,7 @@ impl RuntimeSettings {
         }
         let users = group_store::find_users_named(&self.context.db, names).await?;
         let find = |name: &String| {
-            users
-                .get(name)
-                .copied()
-                .ok_or_else(|| invalid(format!("There is no user with the name {:?}.", shown(name))))
+            users.get(name).copied().ok_or_else(|| invalid(GroupProblem::NoUserNamed(shown(name).to_owned())))
         };
         names.iter().map(find).collect()
     }
@@ -162,13 +172,13 @@ impl RuntimeSettings {
         for grant in grants.iter().filter(|grant| !before.contains(grant)) {
             match Permission::parse(grant) {
                 Some(Permission::Model(name)) if models.find(&name).is_none() => {
-                    let (name, names) = (shown(&name), models.names());
-                    return Err(invalid(format!("There is no model {name:?}. The models are: {names}.")));
+                    let (model, models) = (shown(&name).to_owned(), models.names());
+                    return Err(invalid(GroupProblem::NoModel { model, models }));
                 }
                 Some(Permission::ToolServer(name)) if !tool_servers.contains(&name) => {
-                    let names = if tool_servers.is_empty() { "none".to_owned() } else { tool_servers.join(", ") };
-                    let name = shown(&name);
-                    return Err(invalid(format!("There is no tool server {name:?}. The tool servers are: {names}.")));
+                    let servers = if tool_servers.is_empty() { "none".to_owned() } else { tool_servers.join(", ") };
+                    let server = shown(&name).to_owned();
+                    return Err(invalid(GroupProblem::NoToolServer { server, servers }));
                 }
                 _ => {}
             }
@@ -210,7 +220,7 @@ async fn replace_members(
     }
     let known: HashSet<UserId> = group_store::find_users(tx, &added).await?.into_iter().collect();
     if let Some(UserId(unknown)) = added.iter().find(|user| !known.contains(user)) {
-        return Err(invalid(format!("There is no user with the ID {unknown}.")));
+        return Err(invalid(GroupProblem::NoUser(*unknown)));
     }
     group_store::remove_members(tx, id, &removed).await?;
     group_store::add_members(tx, id, &added).await?;
@@ -220,13 +230,13 @@ async fn replace_members(
 }
 
 fn too_many_members() -> SettingsError {
-    invalid(format!("A group can have at most {MAX_MEMBERS} members."))
+    invalid(GroupProblem::TooManyMembers(MAX_MEMBERS))
 }
 
 fn check_name(name: &str) -> Result<&str, SettingsError> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > MAX_GROUP_NAME_CHARS || name.chars().any(char::is_control) {
-        return Err(invalid(format!("The name of a group has 1 to {MAX_GROUP_NAME_CHARS} characters, in one line.")));
+        return Err(invalid(GroupProblem::Name(MAX_GROUP_NAME_CHARS)));
     }
     Ok(name)
 }
@@ -234,13 +244,10 @@ fn check_name(name: &str) -> Result<&str, SettingsError> {
 /// Checks that each grant can be read, and returns them in alphabetical order.
 fn check_grants(grants: &[String]) -> Result<Vec<String>, SettingsError> {
     if grants.len() > MAX_GRANTS {
-        return Err(invalid(format!("A group can have at most {MAX_GRANTS} grants.")));
+        return Err(invalid(GroupProblem::TooManyGrants(MAX_GRANTS)));
     }
     if let Some(unknown) = grants.iter().find(|grant| Permission::parse(grant).is_none()) {
-        return Err(invalid(format!(
-            "The grant {:?} is not valid. A grant is model:NAME, tool_server:NAME, make_keys, upload or share.",
-            shown(unknown)
-        )));
+        return Err(invalid(GroupProblem::Grant(shown(unknown).to_owned())));
     }
     let grants: BTreeSet<String> = grants.iter().cloned().collect();
     Ok(grants.into_iter().collect())
@@ -251,6 +258,11 @@ fn described(name: &str, grants: &[String]) -> String {
     if grants.is_empty() { name.to_owned() } else { format!("{name}: {}", grants.join(", ")) }
 }
 
-fn invalid(problem: String) -> SettingsError {
+/// Returns a group as a value of the audit log. Its members have rows of their own.
+fn audited(name: &str, grants: &[String]) -> Value {
+    json!({"name": name, "grants": grants})
+}
+
+fn invalid(problem: GroupProblem) -> SettingsError {
     SettingsError::InvalidGroup(problem)
 }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Maximum length of the URL of an entry, in characters.
+pub(crate) const MAX_URL_CHARS: usize = 2000;
+
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {

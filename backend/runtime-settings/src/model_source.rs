@@ -10,11 +10,14 @@ use tallybook_protocol::ModelFields;
 
 use crate::{
     error::SettingsError,
-    kind::{Checked, EntryKind},
+    kind::{Checked, EntryKind, MAX_URL_CHARS},
 };
 
 /// Maximum length of an API key, in bytes.
 const MAX_KEY_BYTES: usize = 4096;
+
+/// Maximum length of the provider's name of a model, in characters.
+const MAX_MODEL_CHARS: usize = 200;
 
 /// A model of the catalog that was added at run time, ready to be used.
 #[derive(Clone)]
@@ -69,7 +72,15 @@ pub(crate) fn read_key(value: Value) -> Result<Option<SecretString>, SettingsErr
 
 /// Reads the settings of a model from JSON.
 pub(crate) fn read(settings: Map<String, Value>) -> Result<ModelFields, SettingsError> {
-    serde_json::from_value(settings.into()).map_err(|error| invalid(format!("The settings cannot be read: {error}.")))
+    let fields: ModelFields = serde_json::from_value(settings.into())
+        .map_err(|error| invalid(format!("The settings cannot be read: {error}.")))?;
+    let texts = [("model", &fields.model, MAX_MODEL_CHARS), ("base_url", &fields.base_url, MAX_URL_CHARS)];
+    for (name, text, most) in texts {
+        if text.as_ref().is_some_and(|text| text.chars().count() > most) {
+            return Err(invalid(format!("{name} must have at most {most} characters.")));
+        }
+    }
+    Ok(fields)
 }
 
 /// Creates an error about the settings of a model.

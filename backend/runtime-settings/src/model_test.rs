@@ -1,4 +1,4 @@
-//! Tests a model: asks for one word with a tool on offer, then for the color of a picture.
+//! Tests a model: asks for one word with a tool on offer, for a call of that tool, and for the color of a picture.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,10 @@ use tallybook_llm::{
     ImagePart, ModelClient, ModelEvent, ModelMessage, ModelRequest, RetryPolicy, Sampling, ToolChoice, UserPart,
 };
 use tallybook_protocol::{ModelTest, TestedToolMode, first_chars};
-use tallybook_tools::ToolSpec;
+use tallybook_tools::{Secrets, ToolSpec};
 use tokio::time::{Instant, timeout};
 
-/// Timeout of each of the two questions.
+/// Timeout of each of the three questions.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum number of tokens of an answer. Models that reason first need more tokens than the answer itself.
@@ -22,6 +22,7 @@ const MAX_TOKENS: u32 = 2048;
 const MAX_TEXT_CHARS: usize = 500;
 
 const QUESTION: &str = "Reply with the single word: ready";
+const CALL_QUESTION: &str = "Add 2 and 3 with the tool \"add\". Call the tool, and do not answer from memory.";
 const PICTURE_QUESTION: &str = "Which color is this picture? Reply with one English word.";
 
 /// A red picture of 64 × 64 pixels.
@@ -32,26 +33,56 @@ const PICTURE_COLOR: &str = "red";
 /// The tool on offer. A server that takes no tools refuses the request, and the client then describes it in the prompt.
 const TOOL: &str = "add";
 
-/// Asks the model. An error of the model is part of the outcome.
-pub(crate) async fn run(entry: &ModelEntry) -> ModelTest {
+/// Asks the model. An error of the model is part of the outcome, which contains neither `secrets` nor the model's key.
+pub(crate) async fn run(entry: &ModelEntry, secrets: &Secrets) -> ModelTest {
+    let key = entry.api_key().map(|key| key.expose().to_owned());
+    let secrets = secrets.and(&Secrets::new(key));
     let began = Instant::now();
-    let client = match connect(entry) {
-        Ok(client) => client,
-        Err(error) => return failed(error, began, TestedToolMode::Unknown),
-    };
-    let tools = tallybook_tools::builtin().ok().and_then(|registry| registry.find_spec(TOOL).cloned());
-    let question = vec![UserPart::Text(QUESTION.to_owned())];
-    let answered = ask(&*client, question, tools.into_iter().collect()).await;
-    let ms = elapsed_ms(began);
-    let tools = client.tool_offer().into();
-    match answered {
-        Ok(text) if text.trim().is_empty() => failed("The model sent an empty answer.".to_owned(), began, tools),
-        Ok(text) => {
-            let vision = entry.vision || reads_images(&*client).await;
-            ModelTest { ok: true, text: first_chars(&text, MAX_TEXT_CHARS).to_owned(), ms, error: None, tools, vision }
-        }
-        Err(error) => failed(error, began, tools),
+    match answer(entry).await {
+        Ok(Outcome { text, took, tools, vision }) => ModelTest {
+            ok: true,
+            text: first_chars(&secrets.hide(text), MAX_TEXT_CHARS).to_owned(),
+            ms: milliseconds(took),
+            error: None,
+            tools,
+            vision,
+        },
+        Err(error) => ModelTest {
+            ok: false,
+            text: String::new(),
+            ms: milliseconds(began.elapsed()),
+            error: Some(secrets.hide(error).into_owned()),
+            tools: TestedToolMode::Unknown,
+            vision: false,
+        },
     }
+}
+
+/// Results of the questions.
+struct Outcome {
+    /// The answer to the first question, and its duration.
+    text: String,
+    took: Duration,
+    tools: TestedToolMode,
+    vision: bool,
+}
+
+async fn answer(entry: &ModelEntry) -> Result<Outcome, String> {
+    let began = Instant::now();
+    let client = connect(entry)?;
+    let tools = tallybook_tools::builtin().ok().and_then(|registry| registry.find_spec(TOOL).cloned());
+    let tools: Vec<ToolSpec> = tools.into_iter().collect();
+    let text = ask(&*client, vec![UserPart::Text(QUESTION.to_owned())], tools.clone()).await?.text;
+    let took = began.elapsed();
+    if text.trim().is_empty() {
+        return Err("The model sent an empty answer.".to_owned());
+    }
+    // The first answer shows only that the server takes tools, and many servers drop them without a word.
+    let called = ask(&*client, vec![UserPart::Text(CALL_QUESTION.to_owned())], tools).await;
+    let has_called = called.is_ok_and(|answer| answer.has_called);
+    let tools = if has_called { client.tool_offer().into() } else { TestedToolMode::Unknown };
+    let vision = entry.vision || reads_images(&*client).await;
+    Ok(Outcome { text, took, tools, vision })
 }
 
 fn connect(entry: &ModelEntry) -> Result<Arc<dyn ModelClient>, String> {
@@ -77,10 +108,18 @@ async fn reads_images(client: &dyn ModelClient) -> bool {
         height: PICTURE_SIZE,
     };
     let question = vec![UserPart::Image(picture), UserPart::Text(PICTURE_QUESTION.to_owned())];
-    ask(client, question, Vec::new()).await.is_ok_and(|color| color.to_lowercase().contains(PICTURE_COLOR))
+    ask(client, question, Vec::new()).await.is_ok_and(|answer| answer.text.to_lowercase().contains(PICTURE_COLOR))
 }
 
-async fn ask(client: &dyn ModelClient, question: Vec<UserPart>, tools: Vec<ToolSpec>) -> Result<String, String> {
+/// An answer of the model.
+#[derive(Default)]
+struct Answer {
+    text: String,
+    /// `true` if the model has called the tool.
+    has_called: bool,
+}
+
+async fn ask(client: &dyn ModelClient, question: Vec<UserPart>, tools: Vec<ToolSpec>) -> Result<Answer, String> {
     let request = ModelRequest {
         system: Vec::new(),
         messages: vec![ModelMessage::User(question)],
@@ -90,12 +129,13 @@ async fn ask(client: &dyn ModelClient, question: Vec<UserPart>, tools: Vec<ToolS
         may_search: false,
     };
     let mut stream = client.stream(request);
-    let mut text = String::new();
+    let mut answer = Answer::default();
     let read = async {
         while let Some(event) = stream.next().await {
             match event.map_err(|error| error.to_string())? {
-                ModelEvent::TextDelta(delta) if text.len() < MAX_TEXT_CHARS * 4 => text.push_str(&delta),
-                ModelEvent::Attempt(_) | ModelEvent::TextWasReasoning(_) => text.clear(),
+                ModelEvent::TextDelta(delta) if answer.text.len() < MAX_TEXT_CHARS * 4 => answer.text.push_str(&delta),
+                ModelEvent::Attempt(_) | ModelEvent::TextWasReasoning(_) => answer = Answer::default(),
+                ModelEvent::ToolCall(call) => answer.has_called |= call.name == TOOL,
                 ModelEvent::Ended { .. } => break,
                 _ => {}
             }
@@ -105,13 +145,9 @@ async fn ask(client: &dyn ModelClient, question: Vec<UserPart>, tools: Vec<ToolS
     let read: Result<(), String> = timeout(TIMEOUT, read)
         .await
         .unwrap_or_else(|_| Err(format!("The model did not finish its answer within {} seconds.", TIMEOUT.as_secs())));
-    read.map(|()| text)
+    read.map(|()| answer)
 }
 
-fn failed(error: String, began: Instant, tools: TestedToolMode) -> ModelTest {
-    ModelTest { ok: false, text: String::new(), ms: elapsed_ms(began), error: Some(error), tools, vision: false }
-}
-
-fn elapsed_ms(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

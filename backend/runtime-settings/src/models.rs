@@ -1,7 +1,7 @@
 //! Lists, changes, tests and discovers models.
 
-use secrecy::ExposeSecret as _;
-use serde_json::{Map, Value};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value, json};
 use tallybook_accounts::UserId;
 use tallybook_conversations::models::ModelEntry;
 use tallybook_llm::{ApiKey, DiscoverError, ModelSettings, ProviderKind, SettingNames, discover};
@@ -59,35 +59,51 @@ impl RuntimeSettings {
         self.delete_entry(EntryKind::Model, actor, name, version).await
     }
 
-    /// Asks a model a short question.
-    pub async fn test_model(&self, name: &str) -> Result<ModelTest, SettingsError> {
+    /// Asks a model a few short questions. `patch` has changes of an added model that are not stored, as in
+    /// [`Self::update_model`].
+    pub async fn test_model(&self, name: &str, patch: Map<String, Value>) -> Result<ModelTest, SettingsError> {
         let _permit = self.context.begin_test()?;
         if let Some(entry) = self.context.configured.models.iter().find(|entry| entry.name == name) {
-            return Ok(model_test::run(entry).await);
+            if !patch.is_empty() {
+                return Err(SettingsError::SetInFile(EntryKind::Model, name.to_owned()));
+            }
+            return Ok(model_test::run(entry, &self.context.secrets).await);
         }
-        self.refresh().await?;
-        let source = {
-            let added = self.context.added.lock().await;
-            let model = added.models.iter().find(|model| model.fields.name == name);
-            model.ok_or_else(|| SettingsError::NotFound(EntryKind::Model, name.to_owned()))?.source.clone()
-        };
-        Ok(model_test::run(&source.map_err(invalid)?.entry).await)
+        let (settings, key) = self.patched(EntryKind::Model, name, patch).await?;
+        self.test_settings(settings, key.as_ref()).await
     }
 
-    /// Asks a model that is not added yet a short question. `new` is as in [`Self::create_model`].
+    /// Asks a model that is not added yet a few short questions. `new` is as in [`Self::create_model`].
     pub async fn test_new_model(&self, mut new: Map<String, Value>) -> Result<ModelTest, SettingsError> {
         let _permit = self.context.begin_test()?;
         let key = take_secret(EntryKind::Model, &mut new)?;
-        let Context { models, configured, .. } = &*self.context;
-        let source =
-            ModelSource::read(models, &configured.model_defaults, &read(new)?, key.as_ref()).map_err(invalid)?;
-        Ok(model_test::run(&source.entry).await)
+        self.test_settings(new, key.as_ref()).await
     }
 
-    /// Lists the models that a provider offers.
+    async fn test_settings(
+        &self,
+        settings: Map<String, Value>,
+        key: Option<&SecretString>,
+    ) -> Result<ModelTest, SettingsError> {
+        let Context { models, configured, secrets, .. } = &*self.context;
+        let fields = read(settings)?;
+        let source = ModelSource::read(models, &configured.model_defaults, &fields, key).map_err(invalid)?;
+        Ok(model_test::run(&source.entry, secrets).await)
+    }
+
+    /// Lists the models that a provider offers. The key is the given one, or else that of the named added model, which
+    /// only the provider and the address of that model receive.
     pub async fn discover_models(&self, asked: DiscoverModels) -> Result<DiscoveredModels, SettingsError> {
         let _permit = self.context.begin_test()?;
-        let key = asked.api_key.map_or(Ok(None), |key| read_key(key.into()))?;
+        let key = match (asked.api_key, &asked.name) {
+            (Some(key), _) => read_key(key.into())?,
+            (None, Some(name)) => {
+                let address = [("provider", Some(&asked.provider)), ("base_url", asked.base_url.as_ref())];
+                let address = address.map(|(field, value)| (field.to_owned(), json!(value)));
+                self.patched(EntryKind::Model, name, Map::from_iter(address)).await?.1
+            }
+            (None, None) => None,
+        };
         let settings = ModelSettings {
             provider: asked.provider.parse::<ProviderKind>().map_err(|error| invalid(error.to_string()))?,
             base_url: asked.base_url.filter(|url| !url.trim().is_empty()),
@@ -95,11 +111,12 @@ impl RuntimeSettings {
             setting_names: SettingNames::in_page(),
             ..self.context.configured.model_defaults.clone()
         };
-        let items = discover(&settings).await.map_err(|error| match error {
-            DiscoverError::Settings(error) => invalid(error.sentence()),
-            error => SettingsError::Discover(error),
-        })?;
-        Ok(DiscoveredModels { items })
+        match discover(&settings).await {
+            Ok(items) => Ok(DiscoveredModels { items }),
+            Err(DiscoverError::Settings(error)) => Err(invalid(error.sentence())),
+            Err(_) if asked.optional => Ok(DiscoveredModels::default()),
+            Err(error) => Err(SettingsError::Discover(error)),
+        }
     }
 
     fn show_configured_model(&self, entry: &ModelEntry) -> ConfiguredModel {

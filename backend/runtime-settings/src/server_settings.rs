@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Map, Value};
-use tallybook_accounts::{AuditAction, UserId, note_audit};
+use tallybook_accounts::{AuditAction, UserId, note_audit_change};
 use tallybook_conversations::models::Catalog;
 use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_protocol::{CurrentServerSettings, SettingsHistory};
@@ -13,6 +13,7 @@ use crate::{
     configured::Configured,
     effective::{Effective, budgets_for_conversations, check, merge, retention},
     error::SettingsError,
+    problems::SettingProblem,
     service::{Context, RuntimeSettings},
     settings_store as settings, store,
 };
@@ -32,6 +33,12 @@ impl RuntimeSettings {
         let added = self.context.added.lock().await;
         let Context { configured, models, .. } = &*self.context;
         Ok(show(configured, models, &added.settings, added.settings_version))
+    }
+
+    /// Returns the changed settings that have no effect, as this server knows them.
+    pub async fn list_setting_problems(&self) -> Vec<SettingProblem> {
+        let added = self.context.added.lock().await;
+        merge(&self.context.configured, &added.settings, &self.context.models).problems
     }
 
     /// Changes settings: each member of `patch` replaces a setting, and null gives it its default again. If `version`
@@ -125,7 +132,8 @@ impl RuntimeSettings {
             return Ok(());
         }
         let change = settings::add_change(&mut tx, actor, &was, &is, &after).await?;
-        note_audit(&mut tx, Some(actor), actor, AuditAction::SettingsChanged, &summary(change, &was, &is)).await?;
+        let (subject, action) = (summary(change, &was, &is), AuditAction::SettingsChanged);
+        note_audit_change(&mut tx, actor, action, &subject, Some(&was.into()), Some(&is.into())).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -163,12 +171,12 @@ fn show(
         settings,
         changed: changed.keys().filter(|name| !is_set_in_file(name)).cloned().collect(),
         set_in_file: configured.set_in_file.iter().map(|name| (*name).to_owned()).collect(),
-        problems,
+        problems: problems.iter().map(ToString::to_string).collect(),
         version,
     }
 }
 
-/// Summarizes a change for the audit log, which shortens it. The history has the whole values.
+/// Summarizes a change for the audit log, which shortens the text.
 fn summary(change: i64, before: &Map<String, Value>, after: &Map<String, Value>) -> String {
     let show =
         |value: Option<&Value>| value.filter(|value| !value.is_null()).map_or("default".to_owned(), Value::to_string);

@@ -13,7 +13,10 @@ use tallybook_database::Database;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::{ModelFields, ToolServerFields};
 use tallybook_tools::Secrets;
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::{
+    sync::{Mutex, Semaphore, SemaphorePermit},
+    time::Instant,
+};
 
 use crate::{
     budget_store,
@@ -35,6 +38,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval for an embedded database, which has no other server. Only a change that could not be applied at once is
 /// found this way.
 const EMBEDDED_POLL_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Interval at which entries that cannot be used are read again, for example because the key of their secrets is missing.
+const UNUSABLE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Maximum number of tests of models and tool servers at the same time.
 const MAX_TESTS: usize = 4;
@@ -82,6 +88,8 @@ pub struct Services {
 pub(crate) struct Added {
     /// Version of the catalog that is applied; `None` until one is.
     version: Option<i64>,
+    /// Time at which it was read.
+    read_at: Option<Instant>,
     pub(crate) models: Vec<AddedEntry<ModelFields, ModelSource>>,
     pub(crate) tool_servers: Vec<AddedEntry<ToolServerFields, ToolServerSource>>,
     /// The changed settings of the server.
@@ -101,10 +109,12 @@ pub(crate) struct AddedEntry<Fields, Source> {
 }
 
 impl Added {
-    /// Returns `true` if every entry can be used.
-    fn are_usable(&self) -> bool {
+    /// Returns `true` if this is the version of the catalog, and it is not time to read unusable entries again.
+    fn is_current(&self, version: i64) -> bool {
         let models = self.models.iter().all(|model| model.source.is_ok());
-        models && self.tool_servers.iter().all(|server| server.source.is_ok())
+        let are_usable = models && self.tool_servers.iter().all(|server| server.source.is_ok());
+        let is_fresh = self.read_at.is_some_and(|time| time.elapsed() < UNUSABLE_POLL_INTERVAL);
+        self.version == Some(version) && (are_usable || is_fresh)
     }
 }
 
@@ -142,7 +152,7 @@ impl RuntimeSettings {
             context.warn(EntryKind::ToolServer, &fields.name, source);
         }
         for problem in merge(&context.configured, &added.settings, &context.models).problems {
-            tracing::warn!(problem, "a setting that was changed in the page has no effect");
+            tracing::warn!(%problem, "a setting that was changed in the page has no effect");
         }
         drop(added);
         Ok(service)
@@ -162,13 +172,13 @@ impl RuntimeSettings {
     }
 
     /// Reads the added models and tool servers and the changed settings, and applies them. Does nothing if they have
-    /// not changed and can all be used.
+    /// not changed. Entries that cannot be used are read again from time to time.
     pub(crate) async fn refresh(&self) -> Result<(), SettingsError> {
         let context = &*self.context;
         let mut added = context.added.lock().await;
         // Reads the version first, so that a change during the next read is noticed at the next poll.
         let version = store::version(&context.db).await?;
-        if added.version == Some(version) && added.are_usable() {
+        if added.is_current(version) {
             return Ok(());
         }
         let entries = store::list(&context.db).await?;
@@ -182,7 +192,8 @@ impl RuntimeSettings {
         let models = context.read(EntryKind::Model, &entries, &added.models, read_model);
         let read_server = ToolServerSource::read;
         let tool_servers = context.read(EntryKind::ToolServer, &entries, &added.tool_servers, read_server);
-        *added = Added { version: Some(version), models, tool_servers, settings, settings_version };
+        let read_at = Some(Instant::now());
+        *added = Added { version: Some(version), read_at, models, tool_servers, settings, settings_version };
         // Before the models, so that a new model with the name of a removed one is never open to all users.
         context.permissions.set_grants(grants);
         let models = added.models.iter().filter_map(|model| model.source.as_ref().ok());

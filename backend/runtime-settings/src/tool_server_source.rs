@@ -9,12 +9,16 @@ use tallybook_protocol::ToolServerFields;
 
 use crate::{
     error::SettingsError,
-    kind::{Checked, EntryKind},
+    kind::{Checked, EntryKind, MAX_URL_CHARS},
 };
 
 /// Maximum number of headers, and maximum length of a name and a value together, in bytes.
 const MAX_HEADERS: usize = 20;
 const MAX_HEADER_BYTES: usize = 8192;
+
+/// Maximum number of patterns in `include` and in `exclude`, and maximum length of each, in characters.
+const MAX_PATTERNS: usize = 500;
+const MAX_PATTERN_CHARS: usize = 200;
 
 /// Minimum length of a header's value that is redacted although the header's name is not that of a secret, in bytes.
 /// Shorter values are often ordinary words.
@@ -102,7 +106,20 @@ pub(crate) fn read(settings: Map<String, Value>) -> Result<ToolServerFields, Set
     if let Some(field) = TOKENS.iter().find(|field| settings.contains_key(**field)) {
         return Err(invalid(format!("{field} can only be set in the settings file. Send a token in headers instead.")));
     }
-    serde_json::from_value(settings.into()).map_err(|error| invalid(format!("The settings cannot be read: {error}.")))
+    let fields: ToolServerFields = serde_json::from_value(settings.into())
+        .map_err(|error| invalid(format!("The settings cannot be read: {error}.")))?;
+    if fields.url.chars().count() > MAX_URL_CHARS {
+        return Err(invalid(format!("url must have at most {MAX_URL_CHARS} characters.")));
+    }
+    for (name, patterns) in [("include", &fields.include), ("exclude", &fields.exclude)] {
+        let is_long = |pattern: &String| pattern.chars().count() > MAX_PATTERN_CHARS;
+        if patterns.len() > MAX_PATTERNS || patterns.iter().any(is_long) {
+            return Err(invalid(format!(
+                "{name} must have at most {MAX_PATTERNS} patterns of at most {MAX_PATTERN_CHARS} characters."
+            )));
+        }
+    }
+    Ok(fields)
 }
 
 /// Creates an error about the settings of a tool server.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tallybook_accounts::UserId;
 use tallybook_mcp::{ProbedTools, ServerReport, ToolServerSettings, probe};
@@ -72,38 +73,45 @@ impl RuntimeSettings {
     }
 
     /// Connects to a tool server and lists its tools. A program of the settings file is not started again: its running
-    /// connection lists them.
-    pub async fn test_tool_server(&self, name: &str) -> Result<ToolServerTest, SettingsError> {
+    /// connection lists them. `patch` has changes of an added server that are not stored, as in
+    /// [`Self::update_tool_server`].
+    pub async fn test_tool_server(
+        &self,
+        name: &str,
+        patch: Map<String, Value>,
+    ) -> Result<ToolServerTest, SettingsError> {
         if self.context.configured.has(EntryKind::ToolServer, name) {
+            if !patch.is_empty() {
+                return Err(SettingsError::SetInFile(EntryKind::ToolServer, name.to_owned()));
+            }
             let _permit = self.context.begin_test()?;
             let (began, tool_servers) = (Instant::now(), &self.context.tool_servers);
             let tested = tool_servers.test_configured(name).await;
             let tested = tested.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))?;
             return Ok(outcome(began, tested, &self.context.secrets));
         }
-        self.refresh().await?;
-        let source = {
-            let added = self.context.added.lock().await;
-            let server = added.tool_servers.iter().find(|server| server.fields.name == name);
-            server.ok_or_else(|| SettingsError::NotFound(EntryKind::ToolServer, name.to_owned()))?.source.clone()
-        };
-        self.probe(name, source.map_err(invalid)?).await
+        let (settings, headers) = self.patched(EntryKind::ToolServer, name, patch).await?;
+        self.test_settings_of_server(settings, headers.as_ref()).await
     }
 
     /// Connects to a tool server that is not added yet and lists its tools. `new` is as in
     /// [`Self::create_tool_server`].
     pub async fn test_new_tool_server(&self, mut new: Map<String, Value>) -> Result<ToolServerTest, SettingsError> {
         let headers = take_secret(EntryKind::ToolServer, &mut new)?;
-        let fields = read(new)?;
-        let source = ToolServerSource::read(&fields, headers.as_ref()).map_err(invalid)?;
-        self.probe(&fields.name, source).await
+        self.test_settings_of_server(new, headers.as_ref()).await
     }
 
-    async fn probe(&self, name: &str, source: ToolServerSource) -> Result<ToolServerTest, SettingsError> {
+    async fn test_settings_of_server(
+        &self,
+        settings: Map<String, Value>,
+        headers: Option<&SecretString>,
+    ) -> Result<ToolServerTest, SettingsError> {
+        let fields = read(settings)?;
+        let source = ToolServerSource::read(&fields, headers).map_err(invalid)?;
         let _permit = self.context.begin_test()?;
         let began = Instant::now();
         let secrets = self.context.secrets.and(&Secrets::new(source.secrets()));
-        let probed = probe(name, source.settings, &secrets).await;
+        let probed = probe(&fields.name, source.settings, &secrets).await;
         Ok(outcome(began, probed, &secrets))
     }
 

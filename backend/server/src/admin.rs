@@ -16,7 +16,7 @@ use tallybook::{
 use tallybook_accounts::{Accounts, Password};
 use tallybook_conversations::{Deleted, models::Catalog};
 use tallybook_database::Database;
-use tallybook_files::{FileLine, Files, Overview, UserTotal};
+use tallybook_files::{FileLine, Files, Overview, StorageUrl, UserTotal};
 use tallybook_protocol::{KeyInfo, User};
 use tallybook_runtime_settings::{MergedSettings, Sealer, read_retention};
 
@@ -27,7 +27,13 @@ const SECS_PER_DAY: u64 = 24 * 60 * 60;
 
 /// Runs the task and returns the text to print.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
-    if !matches!(task, AdminTask::Create { .. } | AdminTask::Restore { .. }) {
+    let may_be_missing = match task {
+        AdminTask::Create { .. } => true,
+        // Without the server's variables, the command would restore into a folder that no server uses.
+        AdminTask::Restore { .. } => settings.is_database_named,
+        _ => false,
+    };
+    if !may_be_missing {
         check_exists(settings)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -230,7 +236,15 @@ async fn erase(settings: &Settings, name: &str) -> anyhow::Result<String> {
 
 async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
     tallybook_database::back_up(&settings.database_url, file).await?;
-    Ok(format!("The backup is written to {}.\n", file.display()))
+    let mut text = format!("The backup is written to {}.\n", file.display());
+    if settings.files.storage != StorageUrl::Database {
+        let _ = writeln!(
+            text,
+            "It does not contain the content of uploaded files. Back up FILES_URL next: {}.",
+            settings.files.storage
+        );
+    }
+    Ok(text)
 }
 
 async fn restore(settings: &Settings, file: &Path) -> anyhow::Result<String> {

@@ -10,7 +10,6 @@ mod example;
 mod fair_semaphore;
 mod limits;
 pub mod notation;
-mod progress;
 mod registry;
 mod secrets;
 #[cfg(test)]
@@ -23,8 +22,7 @@ pub use builtin::fetch_page::{AllowedHost, BadHost, FetchPage, FetchPageError};
 pub use error::ToolError;
 pub use fair_semaphore::{FairSemaphore, Slot};
 pub use limits::MAX_INPUT_BYTES;
-pub use progress::{Progress, ProgressSender};
 pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
-pub use tool::{Risk, Tool, ToolImage, ToolOutput, ToolSpec};
+pub use tool::{Progress, ProgressSender, Risk, Tool, ToolImage, ToolOutput, ToolSpec};
 pub use user_key::UserKey;

@@ -9,7 +9,7 @@ use tallybook_protocol::{
 
 use super::{
     error::ApiError,
-    request::{NO_BODY, call, call_model, change, encoded, take_back},
+    request::{NO_BODY, call, call_model, change, encoded, take_back_version},
 };
 use crate::setup::{EntryKind, SetupEntry, TestResult};
 
@@ -54,13 +54,18 @@ pub(crate) async fn update(
 }
 
 /// `DELETE /api/admin/models/{name}` or `DELETE /api/admin/tool-servers/{name}`
-pub(crate) async fn remove(kind: EntryKind, name: &str) -> Result<(), ApiError> {
-    take_back(&url_of(kind, Some(name))).await
+pub(crate) async fn remove(kind: EntryKind, name: &str, version: Option<i64>) -> Result<(), ApiError> {
+    take_back_version(&url_of(kind, Some(name)), version).await
 }
 
-/// `POST /api/admin/models/{name}/test` or `POST /api/admin/tool-servers/{name}/test`
-pub(crate) async fn test(kind: EntryKind, name: &str) -> Result<TestResult, ApiError> {
-    run_test(kind, &format!("{}/test", url_of(kind, Some(name))), None).await
+/// `POST /api/admin/models/{name}/test` or `POST /api/admin/tool-servers/{name}/test`: tests a stored entry, with
+/// changes that are not stored.
+pub(crate) async fn test(
+    kind: EntryKind,
+    name: &str,
+    changes: Option<&Map<String, Value>>,
+) -> Result<TestResult, ApiError> {
+    run_test(kind, &format!("{}/test", url_of(kind, Some(name))), changes).await
 }
 
 /// `POST /api/admin/models/test` or `POST /api/admin/tool-servers/test`: tests an entry that is not stored.

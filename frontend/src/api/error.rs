@@ -27,7 +27,7 @@ impl ApiError {
     pub(crate) fn message(&self, text: Language) -> String {
         match self {
             Self::Unreachable => text.unreachable().to_owned(),
-            Self::Refused { code, detail, status } => match text.problem(code) {
+            Self::Refused { code, detail, status } => match text.problem(code, *status) {
                 Some(words) => words.to_owned(),
                 None if detail.is_empty() => text.refused(*status),
                 None => detail.clone(),
@@ -47,6 +47,11 @@ impl ApiError {
             Self::Unreachable | Self::Unreadable => true,
             Self::Refused { status, .. } => matches!(status, 401 | 408 | 429 | 500..),
         }
+    }
+
+    /// Returns `true` if the resource has another version than the one to change.
+    pub(crate) fn is_outdated(&self) -> bool {
+        matches!(self, Self::Refused { status: 412, .. })
     }
 
     /// Returns `true` if the server has no such resource.

@@ -1,4 +1,4 @@
-//! Requests for files: upload them, and read their text.
+//! Requests for files: upload and delete them, and read their text.
 
 use tallybook_protocol::{FileInfo, FileText};
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use web_sys::Blob;
 
 use super::{
     error::ApiError,
-    request::{NO_BODY, call, encoded, refusal},
+    request::{NO_BODY, call, call_text, encoded, refusal},
 };
 use crate::browser;
 
@@ -22,6 +22,11 @@ pub(crate) async fn upload_file(
         return Err(refusal(status, &response));
     }
     serde_json::from_str(&response).map_err(|_| ApiError::Unreadable)
+}
+
+/// `DELETE /api/files/{id}`
+pub(crate) async fn delete_file(id: Uuid) -> Result<(), ApiError> {
+    call_text("DELETE", &format!("/api/files/{id}"), NO_BODY).await.map(|_| ())
 }
 
 /// `GET /api/files/{id}/text`: a page of the text of a file, counted from 1.

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, de::DeserializeOwned};
-use tallybook_protocol::Problem;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::error::ApiError;
 use crate::browser::{self, HttpResponse, Unreachable};
@@ -50,8 +49,12 @@ pub(super) async fn change<T: DeserializeOwned>(
     version: Option<i64>,
     body: &impl Serialize,
 ) -> Result<T, ApiError> {
-    let version = version.map(|version| format!("\"{version}\""));
-    parsed("PATCH", url, text_of(Some(body))?.as_deref(), version.as_deref(), REQUEST_LIMIT).await
+    parsed("PATCH", url, text_of(Some(body))?.as_deref(), tag(version).as_deref(), REQUEST_LIMIT).await
+}
+
+/// Returns the value of the header `If-Match`.
+fn tag(version: Option<i64>) -> Option<String> {
+    version.map(|version| format!("\"{version}\""))
 }
 
 async fn parsed<T: DeserializeOwned>(
@@ -87,12 +90,19 @@ async fn send(
     Err(refusal(status, &told))
 }
 
+/// The fields of a `Problem` of the protocol that the page uses. The code that parses the others would be a sixtieth of
+/// the main module.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    #[serde(rename = "type")]
+    kind: String,
+    detail: String,
+}
+
 /// Returns the error that a response with another status than 2xx stands for. `body` is its text.
 pub(super) fn refusal(status: u16, body: &str) -> ApiError {
-    let (kind, detail) = match serde_json::from_str::<Problem>(body) {
-        Ok(problem) => (problem.kind, problem.detail),
-        Err(_) => Default::default(),
-    };
+    let Refusal { kind, detail } = serde_json::from_str(body).unwrap_or_default();
     let code = kind.rsplit('/').next().unwrap_or_default().to_owned();
     if SIGNED_OUT.contains(&code.as_str()) {
         browser::tell_signed_out();
@@ -102,7 +112,12 @@ pub(super) fn refusal(status: u16, body: &str) -> ApiError {
 
 /// Deletes something that the user granted, such as a share link. It is not an error if it is already deleted.
 pub(super) async fn take_back(url: &str) -> Result<(), ApiError> {
-    match request("DELETE", url, NO_BODY).await {
+    take_back_version(url, None).await
+}
+
+/// Deletes this version of something, like [`take_back`]. If it has another version, the server refuses with 412.
+pub(super) async fn take_back_version(url: &str, version: Option<i64>) -> Result<(), ApiError> {
+    match send("DELETE", url, None, tag(version).as_deref(), REQUEST_LIMIT).await {
         Err(error) if !error.is_not_found() => Err(error),
         Err(_) => Ok(()),
         Ok(response) => Ok(response.text().await.map(|_| ())?),

@@ -78,14 +78,14 @@ impl EventStream {
     }
 }
 
-/// The feed: changes to the user's conversations, as they happen.
-pub(crate) struct Feed {
+/// The stream of the feed: changes to the user's conversations, as they happen.
+pub(crate) struct FeedStream {
     frames: Frames,
     /// The folder of the server's page, which identifies its version; `None` if the server does not send it.
     pub(crate) folder: Option<String>,
 }
 
-impl Feed {
+impl FeedStream {
     /// Returns the events that have arrived; `None` if the stream has ended or broken. Events that cannot be parsed
     /// are skipped.
     pub(crate) async fn next(&mut self) -> Option<Vec<FeedEvent>> {
@@ -95,10 +95,10 @@ impl Feed {
 }
 
 /// `GET /api/events`
-pub(crate) async fn feed() -> Result<Feed, ApiError> {
+pub(crate) async fn feed() -> Result<FeedStream, ApiError> {
     let response = request("GET", "/api/events", NO_BODY).await?;
     let folder = response.header(PAGE_HEADER);
-    Ok(Feed { frames: Frames::new(response)?, folder })
+    Ok(FeedStream { frames: Frames::new(response)?, folder })
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
 //! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
 //! the caret, a selection and the scroll position. Everything else is built again and replaces the server's elements:
-//! first what is around the message field, then the list and the header. The document's script (`app`) marks the button
-//! that the user presses in a part that is replaced later; the button is pressed again once that part is interactive.
+//! first what is around the message field, and the list and the header once they are used. The document's script (`app`)
+//! keeps the buttons that the user presses in parts that are not interactive yet, and presses them again once they are.
 
-use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, Node};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, Node};
 
 use super::{
-    IS_HERE,
+    IS_HERE, announce,
     focus::{focus, focus_in_place},
     while_true, window,
 };
@@ -16,9 +16,14 @@ use super::{
 /// Marks server-rendered elements that are not part of the interactive page yet.
 pub(crate) const DRAWN: &str = "data-drawn";
 
-/// Marks the server-rendered button that the user pressed last, until the part that it is in is interactive. Links
-/// work at once.
+/// Marks buttons that the user pressed before the part that they are in was interactive. Links work at once.
 pub(crate) const PRESSED: &str = "data-pressed";
+
+/// Marks a copy of the server's HTML that the page shows while it loads what it needs to build the part.
+pub(crate) const COPIED: &str = "data-copied";
+
+/// Name of the event that tells the document's script that more of the page is interactive.
+pub(crate) const ATTACHED_MORE: &str = "attached-more";
 
 /// Marks elements that stay when the element that they are in is attached, because they are attached or replaced later.
 pub(crate) const PART: &str = "data-part";
@@ -108,13 +113,40 @@ fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
     }
 }
 
-/// Removes the server's parts that the page did not attach to. Those with the IDs in `later` stay, and messages.
+/// Removes the server's parts that the page did not attach to. Messages stay, and the parts with the IDs in `later`,
+/// whose controls can be used from now on: using one builds its part ([`when_used`]).
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
         remove_drawn(&element, |child| later.contains(&&*child.id()));
         let _ = element.remove_attribute(ATTACHED);
         let _ = element.remove_attribute(STALE);
+    }
+    for part in later {
+        for control in found(&format!("#{part}[{DRAWN}] :disabled")) {
+            let _ = control.remove_attribute("disabled");
+        }
+    }
+}
+
+/// Calls `act` whenever the user uses one of the elements with these IDs, and at once if the user already has.
+pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) {
+    let Ok(window) = window() else { return };
+    let selector = |rest: &str| ids.iter().map(|id| format!("#{id}{rest}")).collect::<Vec<_>>().join(", ");
+    if find(&selector(&format!(" [{PRESSED}]"))).is_some() || find(&selector(" :focus")).is_some() {
+        act();
+    }
+    let used = selector("");
+    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+        let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        if place.is_some_and(|place| matches!(place.closest(&used), Ok(Some(_)))) {
+            act();
+        }
+    });
+    let hear = hear.into_js_value();
+    for sign in ["pointerdown", "click", "focusin", "scroll"] {
+        // Scrolling is only heard on the way down.
+        let _ = window.add_event_listener_with_callback_and_bool(sign, hear.unchecked_ref(), true);
     }
 }
 
@@ -145,7 +177,6 @@ pub(crate) struct DrawnPart {
     scrolled: i32,
 }
 
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 impl DrawnPart {
     /// Finds the part with this ID. Call it before the replacement is built: reading the scroll position afterwards
     /// would make the browser lay out both.
@@ -205,6 +236,12 @@ impl Spot {
     }
 }
 
+/// Tells the document's script that more of the page is interactive, so that it presses the buttons there that the user
+/// pressed before.
+pub(crate) fn replay_presses() {
+    announce(ATTACHED_MORE);
+}
+
 /// Removes the server-rendered messages that the mounted page has rendered, from the last one up to the first that it
 /// has not.
 pub(crate) fn replace_stale() {
@@ -216,12 +253,13 @@ pub(crate) fn replace_stale() {
     }
 }
 
-/// Removes a server-rendered element that the page has replaced. A `details` element stays open, the focus stays in
-/// its place, and a button that the user pressed in it is pressed again.
+/// Removes a server-rendered element that the page has replaced. A `details` element stays open, and the focus and the
+/// text of search fields stay in their places.
 fn replace(drawn: &Element) {
     let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
     let focused = focused().as_ref().and_then(spot);
-    let pressed = find(&format!("[{PRESSED}]")).map(|pressed| (spot(&pressed), pressed));
+    let searched = drawn.query_selector("[type=search]").ok().flatten();
+    let searched = searched.and_then(|field| Some((spot(&field)?, field.dyn_into::<HtmlInputElement>().ok()?.value())));
     drawn.remove();
     if drawn.has_attribute(OPEN)
         && let Some(same) = find(&format!("#{}", drawn.id()))
@@ -231,28 +269,12 @@ fn replace(drawn: &Element) {
     if let Some(focused) = focused.and_then(|spot| spot.find()) {
         focus_in_place(&focused);
     }
-    match pressed {
-        Some((Some(spot), pressed)) => {
-            // The replacement may have another button in that place.
-            if let Some(same) = spot.find().filter(|found| name(found) == name(&pressed)) {
-                same.click();
-            }
-        }
-        // The button is in HTML that the page adopted, so it is interactive in its place.
-        Some((None, taken)) if !is_drawn(&taken) => {
-            let _ = taken.remove_attribute(PRESSED);
-            taken.unchecked_into::<HtmlElement>().click();
-        }
-        _ => {}
+    if let Some((spot, text)) = searched.filter(|(_, text)| !text.is_empty())
+        && let Some(field) = spot.find().and_then(|field| field.dyn_into::<HtmlInputElement>().ok())
+    {
+        field.set_value(&text);
+        let _ = Event::new("input").map(|input| field.dispatch_event(&input));
     }
-}
-
-fn name(button: &Element) -> Option<String> {
-    button.get_attribute("data-testid")
-}
-
-fn is_drawn(element: &Element) -> bool {
-    element.closest(&format!("[{DRAWN}]")).is_ok_and(|drawn| drawn.is_some())
 }
 
 /// Removes all server-rendered messages that are left.

@@ -1,7 +1,8 @@
-//! Attaches the page to the message field, which the document's script (`app`) handles until then.
+//! Attaches the page to the message field and the field for files, which the document's script (`app`) handles until
+//! then.
 
 use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlTextAreaElement};
+use web_sys::{Event, File, FileList, HtmlInputElement, HtmlTextAreaElement};
 
 use super::{drawn_by_server, window};
 
@@ -25,6 +26,25 @@ pub(crate) fn take_field(id: &str) -> Option<TypedEarly> {
     let field: HtmlTextAreaElement = drawn_by_server(id)?.dyn_into().ok()?;
     field.dispatch_event(&Event::new(TAKEN).ok()?).ok()?;
     Some(TypedEarly { text: field.value(), is_sent: field.has_attribute(SENDS) })
+}
+
+/// Returns the files that the user chose in the server-rendered field with this ID.
+pub(crate) fn chosen_early(id: &str) -> Vec<File> {
+    let field = drawn_by_server(id).and_then(|field| field.dyn_into().ok());
+    field.as_ref().map(take_files).unwrap_or_default()
+}
+
+/// Takes the chosen files out of a field, so that the user can choose the same files again.
+pub(crate) fn take_files(field: &HtmlInputElement) -> Vec<File> {
+    let files = listed(field.files());
+    field.set_value("");
+    files
+}
+
+/// Returns the files of a list.
+pub(crate) fn listed(files: Option<FileList>) -> Vec<File> {
+    let Some(files) = files else { return Vec::new() };
+    (0..files.length()).filter_map(|at| files.get(at)).collect()
 }
 
 /// Lets the user edit the field with this ID again, once its text is sent.

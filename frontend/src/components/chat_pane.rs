@@ -1,5 +1,6 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
+pub(crate) mod budget_notice;
 pub(crate) mod connection_note;
 pub(crate) mod consent_note;
 pub(crate) mod earlier_messages;
@@ -16,14 +17,15 @@ use crate::{
     browser,
     components::{
         chat_pane::{
+            budget_notice::MayHaveBudgets,
             connection_note::connection_note,
             consent_note::{ConsentNote, go_to_first, use_waiting_calls},
             thread::Thread,
         },
         composer::Composer,
         dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
-        lazy::{LazyPart, lazy},
-        message::shown::{Played, Used},
+        lazy::{LazyPart, lazy, unarchive},
+        message::shown::{EditedFiles, Played, Used},
         parts::{
             commands::on_command,
             ids::DOCK_ID,
@@ -39,7 +41,7 @@ use crate::{
     mount_schedule::scheduled,
     notification,
     reactive::{effect, memo},
-    session::{Answer, AnswerEnd, Phase, Place, Session},
+    session::{Answer, AnswerEnd, FilesOf, Phase, Place, Session},
     transcript::Transcript,
 };
 
@@ -107,6 +109,7 @@ pub(crate) fn ChatPane(
     provide_context(played);
     let used: ShownUsage = RwSignal::new(None);
     provide_context(Used(used));
+    provide_context(EditedFiles(Callback::new(edited_files)));
     let file_view = FileView(RwSignal::new(None));
     provide_context(file_view);
     let is_played = memo(move |_| match session.place.get() {
@@ -120,12 +123,14 @@ pub(crate) fn ChatPane(
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => None,
     });
+    let may_have_budgets = use_context::<MayHaveBudgets>().is_some_and(|MayHaveBudgets(may)| may);
     let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let dock = move || {
         Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
             {connection_note(session)}
             {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
+            {may_have_budgets.then(|| lazy(move || Some(LazyPart::BudgetNotice(session))))}
             {lazy(move || has_queue.get().then_some(LazyPart::Queue(session)))}
             <Composer session />
             {move || usage.get().map(|usage| view! {
@@ -245,6 +250,14 @@ fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolC
     });
 }
 
+/// Renders the files of the question that is being edited.
+fn edited_files(session: Session) -> AnyView {
+    lazy(move || {
+        let has_files = session.with_files(FilesOf::Edit, |files| !files.is_empty());
+        has_files.then_some(LazyPart::Attachments { session, of: FilesOf::Edit, pasted: None })
+    })
+}
+
 /// Renders the notices about the conversation, and about the last request.
 fn notices(
     session: Session,
@@ -296,8 +309,7 @@ fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
                 type="button"
                 class="button small"
                 data-testid="unarchive"
-                disabled=!browser::IS_HERE
-                on:click=move |_| list.archive(&[uuid], false)
+                on:click=move |_| unarchive(list, uuid)
             >
                 {text.unarchive()}
             </button>

@@ -14,7 +14,7 @@ use leptos::{
 };
 use tallybook_protocol::Rights;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, File, FileList};
+use web_sys::{Element, HtmlInputElement};
 
 use crate::{
     browser::{self, TypedEarly},
@@ -23,7 +23,7 @@ use crate::{
         lazy::{LazyPart, lazy},
         parts::{
             icon::{Draw, Icon},
-            ids::{COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID},
+            ids::{ATTACH_ID, COMPOSER_FIELD_ID, COMPOSER_FORM_ID, COMPOSER_HINT_ID, COMPOSER_ID, FILES_ID},
             own_element::Attached,
             typing::{edits_last, enter_sends, focus_composer, is_touched, leave_button, sends},
         },
@@ -32,7 +32,7 @@ use crate::{
     models::Models,
     mount_schedule::in_place,
     reactive::{effect, memo},
-    session::{Phase, Place, Session},
+    session::{FilesOf, Phase, Place, Session},
 };
 
 /// Attribute of the hint as long as it describes keys.
@@ -57,8 +57,10 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         focus_composer();
     }
     let is_dropping = RwSignal::new(false);
-    take_drops(session, is_dropping);
-    take_pastes(session, may_upload.then_some(pasted));
+    take_drops(session, is_dropping, may_upload);
+    if may_upload {
+        take_pastes(session, pasted);
+    }
     let hint = memo(move |_| match () {
         () if is_dropping.get() => Hint::Obstacle(text.drop_here()),
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
@@ -74,11 +76,16 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     let content = view! {
         {lazy(move || {
-            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments { session, pasted })
+            (has_files.get() || pasted.with(Option::is_some)).then_some(LazyPart::Attachments {
+                session,
+                of: FilesOf::Draft,
+                pasted: Some(pasted),
+            })
         })}
         {message_field(session, field)}
+        {may_upload.then(|| file_field(session, text))}
         <div class="composer-bar">
-            {may_upload.then(|| attach_button(session, text))}
+            {may_upload.then(|| attach_button(text))}
             {move || makes_plans.get().then(|| view! { <PlanSwitch session /> }.into_any())}
             // `OF_KEYS`
             <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
@@ -154,36 +161,43 @@ fn take_early_text(session: Session) {
 }
 
 /// Renders the button that attaches files.
-fn attach_button(session: Session, text: Language) -> AnyView {
-    let file_input = NodeRef::<html::Input>::new();
+fn attach_button(text: Language) -> AnyView {
     view! {
         <button
             type="button"
             class="button icon-only quiet"
+            id=ATTACH_ID
             data-testid="attach"
             aria-label=text.attach()
             title=text.attach()
-            disabled=!browser::IS_HERE
-            on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
+            on:click=|_| browser::press(FILES_ID)
         >
             <Draw icon=Icon::Clip />
         </button>
-        <input
-            type="file"
-            multiple
-            hidden
-            data-testid="file-input"
-            aria-label=text.attach()
-            node_ref=file_input
-            on:change:target=move |event| {
-                let input = event.target();
-                session.attach(listed(input.files()));
-                // The same file can be chosen again after it was removed.
-                input.set_value("");
-            }
-        />
     }
     .into_any()
+}
+
+/// Renders the invisible field in which the user chooses files. The server's element stays, because the user may be
+/// choosing files when the page becomes interactive.
+fn file_field(session: Session, text: Language) -> AnyView {
+    let early = browser::chosen_early(FILES_ID);
+    if !early.is_empty() {
+        spawn_local(async move {
+            in_place().await;
+            session.attach(FilesOf::Draft, early);
+        });
+    }
+    let field = Attached::new("input", FILES_ID)
+        .attr("type", "file")
+        .attr("multiple", true)
+        .attr("hidden", true)
+        .attr("data-testid", "file-input")
+        .attr("aria-label", text.attach())
+        .with(on(ev::change, move |event| {
+            session.attach(FilesOf::Draft, browser::take_files(&event_target::<HtmlInputElement>(&event)));
+        }));
+    field.empty()
 }
 
 /// The line below the field: why a message cannot be sent, or what keys do.
@@ -193,18 +207,15 @@ enum Hint {
     Keys(&'static str),
 }
 
-/// Returns the files of a list.
-fn listed(files: Option<FileList>) -> Vec<File> {
-    let Some(files) = files else { return Vec::new() };
-    (0..files.length()).filter_map(|at| files.get(at)).collect()
-}
-
-/// Adds what the user drops on the page to the message field: files, or text. The document keeps the browser from
-/// opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
-fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
+/// Adds what the user drops on the page to the message field: text, and files if the user may upload them. The document
+/// keeps the browser from opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
+fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
     let take = move |event: &DragEvent| -> Option<()> {
         let data = event.data_transfer()?;
         let is_file = data.types().includes(&"Files".into(), 0);
+        if is_file && !may_upload {
+            return None;
+        }
         let place = event.target()?.dyn_into::<Element>().ok();
         if !is_file && place.is_some_and(|place| matches!(place.closest("input, textarea"), Ok(Some(_)))) {
             return None;
@@ -214,7 +225,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
         if event.type_() == "drop" {
             let dropped = data.get_data("text/plain").unwrap_or_default();
             if is_file {
-                session.attach(listed(data.files()));
+                session.attach(FilesOf::Draft, browser::listed(data.files()));
             } else {
                 session.add_to_draft(&dropped);
             }
@@ -243,19 +254,19 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>) {
 }
 
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
-/// a file, if there is a place for the offer.
-fn take_pastes(session: Session, long_text: Option<RwSignal<Option<String>>>) {
+/// a file.
+fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
     effect(move || {
         let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
             let Some(data) = event.clipboard_data() else { return };
             let has = |kind: &str| data.types().includes(&kind.into(), 0);
             if has("Files") && !has("text/plain") {
                 event.prevent_default();
-                session.attach(listed(data.files()));
+                session.attach(FilesOf::Draft, browser::listed(data.files()));
             }
             let text = data.get_data("text/plain").unwrap_or_default();
             let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE;
-            if let Some(long_text) = long_text.filter(|_| is_long) {
+            if is_long {
                 // A field has these line breaks only.
                 long_text.set(Some(text.replace("\r\n", "\n").replace('\r', "\n")));
             }
@@ -301,7 +312,7 @@ fn StopButton(session: Session) -> impl IntoView {
             data-testid="stop"
             aria-label=label
             title=label
-            disabled=move || !browser::IS_HERE || session.stopping.get()
+            disabled=move || session.stopping.get()
             on:click=move |event: MouseEvent| {
                 // The second click of a double click on Send must not stop the answer.
                 if event.detail() < 2 {

@@ -150,7 +150,6 @@ fn FoldButton(sidebar_open: RwSignal<bool>) -> impl IntoView {
             title=label
             aria-controls=SIDEBAR_ID
             aria-expanded=move || is_shown().to_string()
-            disabled=!browser::IS_HERE
             on:click=toggle
         >
             <Draw icon=Icon::Panel />

@@ -1,20 +1,21 @@
-//! Lazy parts of the page: messages, and parts that few visits use. Each kind has a WASM chunk of its own. The chunk
-//! with messages loads when the user starts to write, the other one when one of its parts is used. A part appears once
-//! its chunk has loaded. If a chunk fails to load, the page says so and retries.
+//! Lazy parts of the page: messages, the frame (the header and the sidebar), and parts that few visits use. Each kind has
+//! a WASM chunk of its own. The chunks with messages and the frame load when the user starts to write; that of the frame
+//! also when it is used or must change, since the server has rendered it. The other chunk loads when one of its parts is
+//! used. A part appears once its chunk has loaded. If a chunk fails to load, the page says so and retries.
 //!
 //! The main module has everything that a new chat shows at once, or needs for the next key press.
 
 use futures_channel::oneshot;
 use futures_util::{
     FutureExt as _,
-    future::{LocalBoxFuture, join},
+    future::{LocalBoxFuture, join, join3},
 };
 use leptos::{
     prelude::*,
     task::spawn_local,
     wasm_split::{SplitLoaderError, wasm_split},
 };
-use tallybook_protocol::{Conversation, MessageId};
+use tallybook_protocol::{Conversation, MessageId, ToolCallId};
 use uuid::Uuid;
 
 #[cfg(feature = "browser")]
@@ -23,7 +24,7 @@ use crate::{
     address::Navigation,
     browser,
     components::{
-        chat_pane::find_bar::FindBar,
+        chat_pane::{budget_notice::BudgetNotice, consent_note, find_bar::FindBar},
         composer::{attachments::Attachments, queue::Queue},
         dialogs::{
             file_viewer::{FileView, FileViewer, ViewedFiles},
@@ -32,13 +33,17 @@ use crate::{
             share_sheet::{ShareSheet, Sharing},
             usage_sheet::{ShownUsage, UsageOf, UsageSheet},
         },
-        header::tools_panel,
+        header::{Header, HeaderProps, tools_panel},
         message::{list::Messages, shown::Played},
         palette::{Palette, options::PaletteOptions},
-        parts::title_field::TitleField,
+        parts::{
+            ids::{HEADER_ID, SIDEBAR_ID},
+            title_field::TitleField,
+        },
         settings::{AccountNotice, SettingsPage},
         setup_dialog::SetupDialog,
         sidebar::{
+            Sidebar, SidebarProps,
             search_results::SearchResults,
             selection_bar::SelectionBar,
             undo_notes::{ListTrouble, UndoNotes},
@@ -46,30 +51,43 @@ use crate::{
     },
     conversation_list::ConversationList,
     goal::Goal,
-    mount_schedule::in_place,
-    palette::PaletteAction,
+    mount_schedule::{build_deferred, deferred, in_place},
+    pages::command_context::CommandContext,
     reactive::effect,
     reading,
-    session::Session,
+    session::{FilesOf, Session},
     setup::{Connecting, OpenedEntry},
     start::{Content, SentContent},
 };
 
 /// A part, with its data.
 pub(crate) enum Part {
-    Messages { session: Session, ids: Memo<Vec<MessageId>> },
+    OfMessages(MessagePart),
     Lazy(LazyPart),
+}
+
+/// A part that only a conversation has.
+pub(crate) enum MessagePart {
+    All { session: Session, ids: Memo<Vec<MessageId>> },
+    ConsentButtons { session: Session, waiting: Memo<Vec<ToolCallId>>, count: Memo<usize> },
+}
+
+impl From<MessagePart> for Part {
+    fn from(part: MessagePart) -> Self {
+        Self::OfMessages(part)
+    }
 }
 
 /// A part that few visits use.
 pub(crate) enum LazyPart {
     AccountNotice(Navigation),
-    Attachments { session: Session, pasted: RwSignal<Option<String>> },
+    Attachments { session: Session, of: FilesOf, pasted: Option<RwSignal<Option<String>>> },
+    BudgetNotice(Session),
     FileViewer { viewed: ViewedFiles, shown: FileView },
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
-    PaletteOptions { palette: Palette, list: ConversationList, run: Callback<PaletteAction> },
+    PaletteOptions { palette: Palette, context: CommandContext },
     Playback { conversation: Uuid, message: MessageId, played: Played },
     Queue(Session),
     SearchResults { list: ConversationList, go: Callback<Goal> },
@@ -91,8 +109,11 @@ impl From<LazyPart> for Part {
 
 #[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, preload(load_messages), fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
-fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView, SplitLoaderError> {
-    Ok(view! { <Messages session ids /> }.into_any())
+fn draw_messages(part: MessagePart) -> Result<AnyView, SplitLoaderError> {
+    Ok(match part {
+        MessagePart::All { session, ids } => view! { <Messages session ids /> }.into_any(),
+        MessagePart::ConsentButtons { session, waiting, count } => consent_note::buttons(session, waiting, count),
+    })
 }
 
 #[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
@@ -100,12 +121,13 @@ fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView,
 fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         LazyPart::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
-        LazyPart::Attachments { session, pasted } => view! { <Attachments session pasted /> }.into_any(),
+        LazyPart::Attachments { session, of, pasted } => view! { <Attachments session of pasted /> }.into_any(),
+        LazyPart::BudgetNotice(session) => view! { <BudgetNotice session /> }.into_any(),
         LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
         LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),
         LazyPart::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
-        LazyPart::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
+        LazyPart::PaletteOptions { palette, context } => view! { <PaletteOptions palette context /> }.into_any(),
         LazyPart::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()
         }
@@ -122,10 +144,51 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     })
 }
 
+/// A part of the frame, with its data.
+enum FramePart {
+    Header(HeaderProps),
+    Sidebar(SidebarProps),
+}
+
+#[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, preload(load_frame), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn draw_frame(part: FramePart) -> Result<AnyView, SplitLoaderError> {
+    Ok(match part {
+        FramePart::Header(props) => Header(props).into_any(),
+        FramePart::Sidebar(props) => Sidebar(props).into_any(),
+    })
+}
+
+/// Takes a conversation out of the archive. The code of changes to the list is in the chunk of the frame.
+#[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn unarchive_now(list: ConversationList, uuid: Uuid) -> Result<(), SplitLoaderError> {
+    list.archive(&[uuid], false);
+    Ok(())
+}
+
+/// Does the same as soon as that code has loaded.
+pub(crate) fn unarchive(list: ConversationList, uuid: Uuid) {
+    spawn_local(async move {
+        browser::load_chunk(async || unarchive_now(list, uuid).await.ok(), || true).await;
+    });
+}
+
+/// Renders the header. In the browser, the server's stays until the code of the frame has loaded.
+pub(crate) fn header(props: impl Fn() -> HeaderProps + Send + 'static) -> AnyView {
+    deferred(HEADER_ID, move || draw_frame(FramePart::Header(props())).now_or_never().and_then(Result::ok).into_any())
+}
+
+/// Renders the sidebar in the same way.
+pub(crate) fn sidebar(props: impl Fn() -> SidebarProps + Send + 'static) -> AnyView {
+    deferred(SIDEBAR_ID, move || draw_frame(FramePart::Sidebar(props())).now_or_never().and_then(Result::ok).into_any())
+}
+
 /// The chunks, and whether they are loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct LazyChunks {
     messages: File,
+    frame: File,
     others: File,
 }
 
@@ -134,14 +197,32 @@ impl LazyChunks {
     pub(crate) fn new(content: &Content) -> Self {
         Self {
             messages: File::new(MESSAGES, matches!(content, Content::Conversation(SentContent::Read(_)))),
+            frame: File::new(FRAME, false),
             others: File::new(OTHERS, matches!(content, Content::Settings)),
         }
     }
 
-    /// Provides the chunks to the page. Loads the one with messages when the user starts to write.
+    /// Provides the chunks to the page. Loads those of messages and the frame when the user starts to write, and that of
+    /// the frame when the user uses it.
     pub(crate) fn provide(self) {
         provide_context(self);
-        effect(move || browser::at_first_key(move || self.messages.fetch()));
+        effect(move || {
+            browser::at_first_key(move || {
+                self.messages.fetch();
+                self.frame.fetch();
+            });
+            browser::when_used(&[HEADER_ID, SIDEBAR_ID], move || self.load_frame());
+        });
+        effect(move || {
+            if self.frame.is_here.get() {
+                spawn_local(build_deferred());
+            }
+        });
+    }
+
+    /// Loads the chunk with the frame, because the frame must change.
+    pub(crate) fn load_frame(self) {
+        self.frame.want();
     }
 
     /// Parses the conversation in the document once the code for that has loaded. The receiver ends without a value if
@@ -166,9 +247,19 @@ impl LazyChunks {
         told
     }
 
+    /// Returns `true` if the chunk with messages is loaded. Tracked.
+    pub(crate) fn has_messages(self) -> bool {
+        self.messages.is_here.get()
+    }
+
+    /// Loads the chunk with messages, because the user waits for it.
+    pub(crate) fn load_messages(self) {
+        self.messages.want();
+    }
+
     fn file_of(self, part: &Part) -> File {
         match part {
-            Part::Messages { .. } => self.messages,
+            Part::OfMessages(_) => self.messages,
             Part::Lazy(_) => self.others,
         }
     }
@@ -176,16 +267,20 @@ impl LazyChunks {
 
 /// Returns `true` if messages can be rendered. Until then, nothing can be scrolled. Tracked.
 pub(crate) fn has_messages() -> bool {
-    use_context().is_none_or(|LazyChunks { messages, .. }| messages.is_here.get())
+    use_context().is_none_or(LazyChunks::has_messages)
 }
 
 /// Loads a chunk with its style, and returns `true` if both succeeded.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 
 const MESSAGES: Load = || {
-    let loaded = join(load_messages(), reading::load()).map(|(drawing, reading)| drawing.is_ok() && reading.is_ok());
+    let loaded = join3(load_messages(), reading::load(), Session::load());
+    let loaded = loaded.map(|(drawing, reading, handling)| drawing.is_ok() && reading.is_ok() && handling);
     with_style(loaded.boxed_local()).boxed_local()
 };
+
+// Its style is that of the server-rendered frame.
+const FRAME: Load = || load_frame().map(|loaded| loaded.is_ok()).boxed_local();
 
 const OTHERS: Load = || with_style(load_others().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
 
@@ -223,6 +318,12 @@ impl File {
         Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
     }
 
+    /// Loads the chunk for a user who waits for it: if that fails, the page says so and retries.
+    fn want(self) {
+        self.is_wanted.set_value(true);
+        self.fetch();
+    }
+
     /// Loads the chunk, unless it is loaded or being loaded.
     fn fetch(self) {
         if self.is_here.get_untracked() || self.is_coming.get_value() {
@@ -250,13 +351,12 @@ fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
         if browser::IS_HERE {
             let file = chunks?.file_of(&part);
             if !file.is_here.get() {
-                file.is_wanted.set_value(true);
-                file.fetch();
+                file.want();
                 return None;
             }
         }
         match part {
-            Part::Messages { session, ids } => draw_messages(session, ids).now_or_never()?.ok(),
+            Part::OfMessages(part) => draw_messages(part).now_or_never()?.ok(),
             Part::Lazy(part) => draw_lazy(part).now_or_never()?.ok(),
         }
     };

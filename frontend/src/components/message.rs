@@ -45,7 +45,7 @@ use crate::{
     },
     goal::element_id,
     language::Language,
-    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Recovery, Slot, Stretches, View, render, write_html},
+    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Recovery, Slot, Stretches, Times, View, render, write_html},
     models::Models,
     reactive::{effect, memo},
     transcript::Entry,
@@ -86,6 +86,7 @@ struct Placed {
     drawn: Option<Drawn>,
     last: Option<(Arc<Entry>, Live)>,
     clocks: Clocks,
+    times: Arc<Times>,
     prose: BTreeMap<String, DrawnProse>,
     slots: BTreeMap<Slot, Mounted>,
     hear: Closure<dyn Fn(MouseEvent)>,
@@ -169,7 +170,7 @@ impl MessageView {
             is_menu_open: is_menu_open.get(),
             copied: copied.get(),
             context,
-            has_local_time: browser::IS_HERE,
+            times: Arc::default(),
             heard_ms: self.heard_ms,
             clocks: Clocks::default(),
         }
@@ -183,7 +184,8 @@ impl MessageView {
         self.place.update_value(|placed| {
             if let Some(placed) = placed {
                 placed.clocks.update(&entry, browser::now());
-                let live = Live { clocks: placed.clocks.clone(), ..live };
+                placed.add_times(&entry, self.heard_ms, self.state.text);
+                let live = Live { clocks: placed.clocks.clone(), times: Arc::clone(&placed.times), ..live };
                 placed.draw(self, entry, live);
             }
         });
@@ -227,6 +229,7 @@ impl MessageView {
             drawn: is_new.then(|| empty(&article)),
             last: None,
             clocks: Clocks::default(),
+            times: Arc::default(),
             prose: BTreeMap::new(),
             slots: BTreeMap::new(),
             hear,
@@ -234,10 +237,8 @@ impl MessageView {
         self.place.set_value(Some(SendWrapper::new(placed)));
         if is_new {
             untrack(|| self.draw());
-        } else if let Ok(Some(pressed)) = article.query_selector(&format!("[{}]", browser::PRESSED)) {
-            // It was pressed before the page could act on it.
-            let _ = pressed.remove_attribute(browser::PRESSED);
-            spawn_local(async move { pressed.unchecked_into::<web_sys::HtmlElement>().click() });
+        } else if let Ok(Some(_)) = article.query_selector(&format!("[{}]", browser::PRESSED)) {
+            spawn_local(async { browser::replay_presses() });
         }
         article
     }
@@ -267,6 +268,23 @@ impl Drop for Placed {
 }
 
 impl Placed {
+    /// Adds the times of the message that are not known yet.
+    fn add_times(&mut self, entry: &Entry, heard_ms: i64, text: Language) {
+        let ms = entry.at_ms.unwrap_or(heard_ms);
+        if !self.times.full.contains_key(&ms)
+            && let Some(time) = browser::local_time(ms, text)
+        {
+            Arc::make_mut(&mut self.times).full.insert(ms, time);
+        }
+        for ms in entry.calls().filter_map(|call| call.span()).flat_map(|(start, end)| [start, end]) {
+            if !self.times.of_day.contains_key(&ms)
+                && let Some(time) = browser::time_of_day(ms)
+            {
+                Arc::make_mut(&mut self.times).of_day.insert(ms, time);
+            }
+        }
+    }
+
     fn draw(&mut self, message: &MessageView, entry: Arc<Entry>, live: Live) {
         if self.last.as_ref().is_some_and(|(before, was)| Arc::ptr_eq(before, &entry) && *was == live) {
             return;
@@ -314,7 +332,7 @@ impl Placed {
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live {
             draws_all: true,
-            has_local_time: false,
+            times: Arc::default(),
             clocks: Clocks::default(),
             is_edited: false,
             ..live.clone()

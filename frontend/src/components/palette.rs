@@ -7,7 +7,10 @@ pub(crate) mod options;
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use crate::{
-    components::parts::commands::is_composing, keys::shortcut_key, language::use_language, palette::Situation,
+    components::parts::{commands::is_composing, list_steps::ListStep},
+    keys::shortcut_key,
+    language::use_language,
+    palette::Situation,
 };
 
 /// The palette's state.
@@ -26,13 +29,10 @@ pub(crate) struct Palette {
     pub(crate) keys: RwSignal<Vec<PaletteKey>>,
 }
 
-/// A key that moves through the options.
+/// A key that moves through the options, or chooses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PaletteKey {
-    Down,
-    Up,
-    First,
-    Last,
+    Step(ListStep),
     Choose,
 }
 
@@ -73,16 +73,17 @@ impl Palette {
         let is_held = event.ctrl_key();
         let key = match shortcut_key(&event.key(), &event.code()).as_str() {
             _ if is_composing(event) => return,
-            "ArrowDown" => PaletteKey::Down,
-            "ArrowUp" => PaletteKey::Up,
-            "Home" if is_held => PaletteKey::First,
-            "End" if is_held => PaletteKey::Last,
+            // Without Ctrl, they move the caret in the field.
+            "Home" | "End" if !is_held => return,
             "Enter" => PaletteKey::Choose,
             "k" | "K" if is_held || event.meta_key() => {
                 event.prevent_default();
                 return self.close();
             }
-            _ => return,
+            key => match ListStep::of(key) {
+                Some(step) => PaletteKey::Step(step),
+                None => return,
+            },
         };
         event.prevent_default();
         self.keys.update(|keys| keys.push(key));

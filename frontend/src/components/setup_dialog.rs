@@ -27,9 +27,10 @@ pub(crate) fn SetupDialog(opened: OpenedEntry, connecting: Connecting) -> impl I
     let dialog = Dialog::new(kind, stored, connecting, text);
     let element = dialog.element;
     effect(move || {
-        if let Some(dialog) = element.get() {
+        if let Some(sheet) = element.get() {
             // Fails only if it is already open.
-            let _ = dialog.show_modal();
+            let _ = sheet.show_modal();
+            dialog.feed(SetupInput::Open);
         }
     });
     // A new model begins with the choice of the provider alone.

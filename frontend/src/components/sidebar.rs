@@ -159,7 +159,6 @@ fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
                 class="button quiet open-archive"
                 id=ARCHIVE_ID
                 data-testid="open-archive"
-                disabled=!browser::IS_HERE
                 on:click=move |_| show_archive(list, true)
             >
                 <Draw icon=Icon::Box />
@@ -184,7 +183,6 @@ fn search_field(list: ConversationList, text: Language) -> AnyView {
                 autocomplete="off"
                 aria-label=text.search()
                 placeholder=text.search()
-                disabled=!browser::IS_HERE
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
                 on:keydown=move |event| if escapes(&event) && !list.search.with_untracked(String::is_empty) {

@@ -22,7 +22,7 @@ impl Language {
             (_, Waiting::Provider { code, .. }) => self.provider_problem(code).to_owned(),
             (Self::English, Waiting::Call { name, .. }) => format!("Preparing a call to {}…", format::tool_name(name)),
             (Self::Japanese, Waiting::Call { name, .. }) => {
-                format!("{} の呼び出しを準備しています…", format::tool_name(name))
+                format!("{}の呼び出しを準備しています…", format::tool_name(name))
             }
         }
     }
@@ -94,8 +94,8 @@ impl Language {
         match (self, cost) {
             (Self::English, None) => format!("{read} tokens in · {written} out"),
             (Self::English, Some(cost)) => format!("{read} tokens in · {written} out · cost {cost}"),
-            (Self::Japanese, None) => format!("入力 {read}・出力 {written} トークン"),
-            (Self::Japanese, Some(cost)) => format!("入力 {read}・出力 {written} トークン・費用 {cost}"),
+            (Self::Japanese, None) => format!("入力 {read}・出力 {written}トークン"),
+            (Self::Japanese, Some(cost)) => format!("入力 {read}・出力 {written}トークン・費用 {cost}"),
         }
     }
 

@@ -12,8 +12,11 @@ texts! {
     upload_waiting: "Waiting…", "待機中…";
     upload_interrupted: "The upload was interrupted. Remove the file and attach it again.",
         "アップロードが中断されました。ファイルを外して、もう一度添付してください。";
+    gone_from_server: "This file is no longer on the server. Remove it, or attach it again.",
+        "このファイルはサーバーにありません。外すか、もう一度添付してください。";
     upload_failed_first: "A file was not uploaded. Retry or remove it, then send.",
         "アップロードできなかったファイルがあります。再試行するか外してから送信してください。";
+    wait_for_uploads: "Wait until the files are uploaded.", "ファイルのアップロードが終わるまでお待ちください。";
     sends_after_uploads: "The message is sent as soon as the files are uploaded.",
         "ファイルのアップロードが終わると送信されます。";
     paste_is_long: "You pasted a long text.", "長いテキストを貼り付けました。";
@@ -43,6 +46,32 @@ impl Language {
                 format!("1つのメッセージに添付できるファイルは{max}個までです。残りは添付されませんでした。")
             }
         }
+    }
+
+    /// Returns the notice that a message was not sent because the server no longer has this file.
+    pub(crate) fn file_is_gone(self, name: &str) -> String {
+        match self {
+            Self::English => format!("{name} is no longer on the server. Remove it or attach it again, then send."),
+            Self::Japanese => {
+                format!("{name}はサーバーにありません。外すかもう一度添付してから、送信してください。")
+            }
+        }
+    }
+
+    /// Announces the uploads that have ended: the number of stored files, and the names of the failed ones.
+    pub(crate) fn uploads_ended(self, stored: usize, failed: &[&str]) -> String {
+        let stored = match (self, stored) {
+            (_, 0) => String::new(),
+            (Self::English, 1) => "1 file uploaded.".to_owned(),
+            (Self::English, _) => format!("{stored} files uploaded."),
+            (Self::Japanese, _) => format!("{stored}個のファイルをアップロードしました。"),
+        };
+        let failed = match self {
+            _ if failed.is_empty() => String::new(),
+            Self::English => format!("Not uploaded: {}.", failed.join(", ")),
+            Self::Japanese => format!("アップロードできなかったファイル: {}", failed.join("、")),
+        };
+        format!("{stored} {failed}").trim().to_owned()
     }
 
     /// Returns the label of the button that removes a file.
@@ -86,9 +115,9 @@ impl Language {
         } else if let Some(size) = context.strip_prefix("image ") {
             format!("画像 {size}")
         } else if let Some(of) = context.strip_prefix("part of page 1 of ") {
-            format!("{of}ページ中 1ページ目の一部")
+            format!("全{of}ページ中1ページ目の一部")
         } else if let Some((pages, of)) = context.strip_prefix("pages ").and_then(|rest| rest.split_once(" of ")) {
-            format!("{of}ページ中 {pages}")
+            format!("全{of}ページ中{pages}ページ")
         } else {
             context.to_owned()
         }

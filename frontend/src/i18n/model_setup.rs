@@ -42,17 +42,28 @@ texts! {
     model_list: "The provider's models", "提供元のモデル";
 
     // Further settings.
-    model_context: "Context size, in tokens", "コンテキストの大きさ（トークン）";
-    model_max_tokens: "Longest answer, in tokens", "回答の最大の長さ（トークン）";
+    model_context: "Context size, in tokens", "コンテキスト長（トークン）";
+    model_max_tokens: "Longest answer, in tokens", "回答の最大トークン数";
     model_tool_mode: "Tools", "ツール";
     tools_auto: "Automatic", "自動";
     tools_native: "Native", "ネイティブ";
     tools_in_prompt: "In the prompt", "プロンプト経由";
+    tools_uncalled: "the model did not call one when asked to", "呼び出すよう指示しても、呼び出しませんでした";
     model_vision: "Reads images", "画像の読み取り";
     vision_auto: "Automatic", "自動";
     model_input_price: "Price of input, per million tokens", "入力の価格（100万トークンあたり）";
     model_output_price: "Price of output, per million tokens", "出力の価格（100万トークンあたり）";
     model_temperature: "Temperature, from 0 to 2", "温度（0〜2）";
+    provider_found: "Found on this server", "このサーバーで見つかりました";
+    model_reasoning_effort: "Reasoning effort", "推論の強さ";
+    model_thinking_tokens: "Tokens for reasoning", "推論に使うトークン数";
+    model_quirks: "Quirks of the server", "サーバーの制限";
+    model_quirks_hint:
+        "Parts of a request that the server refuses, such as no_stop, no_temperature. With =false, a part is always sent.",
+        "サーバーが受け付けないリクエストの要素です（例: no_stop, no_temperature）。=falseを付けると、常に送信します。";
+    model_stored_key: "Stored key", "保存済みのキー";
+    stored_key_keep: "Keep", "残す";
+    stored_key_remove: "Remove", "削除する";
 
     // The test.
     model_test_passed: "The model answered", "モデルが応答しました";
@@ -117,7 +128,8 @@ impl Language {
     pub(crate) fn test_facts(self, tools: TestedToolMode, vision: bool) -> String {
         let tools = match tools {
             TestedToolMode::Prompted => self.tools_in_prompt(),
-            TestedToolMode::Native | TestedToolMode::Unknown => self.tools_native(),
+            TestedToolMode::Native => self.tools_native(),
+            TestedToolMode::Unknown => self.tools_uncalled(),
         };
         let vision = if vision { self.yes() } else { self.no() };
         format!("{}: {tools} · {}: {vision}", self.model_tool_mode(), self.model_vision())

@@ -1,6 +1,6 @@
 //! Texts of the settings.
 
-use tallybook_protocol::{BudgetPeriod, BudgetStatus, UserRole};
+use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus, UserRole};
 
 use crate::{format, language::Language};
 
@@ -63,10 +63,10 @@ texts! {
     usage_limits: "Limits", "利用の上限";
     usage_about:
         "Your remaining quota. Limits keep the service responsive for everyone.",
-        "現在の残りです。上限は、全員が快適に利用できるように設けられています。";
-    limit_turns: "Simultaneous answers", "同時に生成できる回答";
-    limit_messages: "Messages per minute", "1分あたりのメッセージ";
-    limit_tokens: "Tokens per 24 hours", "24時間あたりのトークン";
+        "現在の残量です。上限は、全員が快適に利用できるように設けられています。";
+    limit_turns: "Simultaneous answers", "同時に生成できる回答数";
+    limit_messages: "Messages per minute", "1分あたりのメッセージ数";
+    limit_tokens: "Tokens per 24 hours", "24時間あたりのトークン数";
 
     // Usage.
     usage_month: "This month", "今月の使用量";
@@ -106,7 +106,7 @@ texts! {
         "APIクライアントがあなたの代わりに使うキーです。会話の読み書きはできますが、キーやユーザーの管理、ツール呼び出しの承認はできません。";
     may_not_make_keys:
         "Only some groups may create API keys, and you are in none of them. Ask an admin.",
-        "APIキーを作成できるのは一部のグループだけで、あなたはそのメンバーではありません。管理者に相談してください。";
+        "APIキーを作成できるのは、一部のグループのメンバーだけです。管理者に相談してください。";
     key_name: "Purpose of the key", "キーの用途";
     key_create: "Create key", "キーを作成";
     key_once: "This key is shown only once. Copy it now.", "キーが表示されるのは今回だけです。今すぐコピーしてください。";
@@ -153,8 +153,8 @@ texts! {
         "All users' tool calls. To open another user's call, you must give a reason, which that user can see.",
         "全ユーザーのツール呼び出しです。ほかのユーザーの呼び出しを開くには理由の入力が必要で、その理由は本人に表示されます。";
     tool_history_open: "Open the tool history", "ツールの履歴を開く";
-    budget_warning: "Nearly used up:", "残りわずか：";
-    budget_used_up: "Used up:", "使い切りました：";
+    budget_warning: "Nearly used up:", "残りわずか:";
+    budget_used_up: "Used up:", "使い切りました:";
     server_settings: "Server", "サーバー";
     server_settings_about:
         "Limits, sign-up, approvals, retention and the other settings of this server, with the history of their changes.",
@@ -284,8 +284,19 @@ impl Language {
         }
     }
 
-    /// Returns the rest of a budget in tokens, or in billionths of the currency, and when it starts again.
-    pub(crate) fn budget_left(self, left: i64, limit: i64, is_cost: bool, resets_at: &str) -> String {
+    /// Describes the rest of a budget in tokens, or in billionths of the currency, and when it starts again.
+    pub(crate) fn budget_state(self, budget: &BudgetStatus, amount: BudgetAmount, is_cost: bool) -> String {
+        let left = amount.left();
+        let resets_at = budget.resets_at.format("%Y-%m-%d %H:%M UTC").to_string();
+        let words = self.budget_left(left, amount.limit, is_cost, &resets_at);
+        match left {
+            0 => format!("{} {words}", self.budget_used_up()),
+            _ if amount.is_warning => format!("{} {words}", self.budget_warning()),
+            _ => words,
+        }
+    }
+
+    fn budget_left(self, left: i64, limit: i64, is_cost: bool, resets_at: &str) -> String {
         let number = |number: i64| {
             if is_cost { format::amount(number) } else { format::count(usize::try_from(number).unwrap_or(usize::MAX)) }
         };
@@ -304,7 +315,7 @@ impl Language {
             "evaluate" => ("Evaluation of plan steps", "計画のステップの評価"),
             "summary" => ("Conversation summaries", "会話の要約"),
             "review" => ("Reviews of tool calls", "ツール呼び出しのレビュー"),
-            "plain" => ("Direct API calls", "APIによる直接の利用"),
+            "plain" => ("Direct API calls", "APIからの直接利用"),
             "reasoning_summary" => ("Explanations of answers", "回答の説明"),
             "title" => ("Titles", "タイトル"),
             // A purpose that this page does not know yet.

@@ -197,12 +197,12 @@ impl Language {
                 ("Enter both prices, or neither.", "価格は両方入力するか、両方空欄にしてください。")
             }
             (Fault::SecretAgain, _, EntryKind::Model) => (
-                "Enter the key again for this. The stored key is not shown, and is used only by the saved model.",
-                "この操作にはキーの再入力が必要です。保存済みのキーは、保存済みのモデルにだけ使われます。",
+                "Enter the key again. The stored key is sent only to the saved address.",
+                "キーをもう一度入力してください。保存済みのキーは、保存済みのアドレスにだけ送信されます。",
             ),
             (Fault::SecretAgain, _, EntryKind::ToolServer) => (
-                "Choose how to authenticate, and enter the token again. The stored one is used only with the saved settings.",
-                "認証方法を選び、トークンをもう一度入力してください。保存済みのトークンは、保存済みの設定でだけ使われます。",
+                "Choose how to authenticate, and enter the token again. The stored one is sent only to the saved address.",
+                "認証方法を選び、トークンをもう一度入力してください。保存済みのトークンは、保存済みのアドレスにだけ送信されます。",
             ),
         };
         match self {

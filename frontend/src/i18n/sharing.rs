@@ -8,7 +8,7 @@ texts! {
     share: "Share", "共有";
     share_title: "Share this conversation", "この会話を共有";
     share_note:
-        "Anyone with the link can read the conversation as it is now. LazyChunks messages are not included.",
+        "Anyone with the link can read the conversation as it is now. Later messages are not included.",
         "リンクを知っている人は誰でも、現時点までの会話を読めます。これ以降のメッセージは含まれません。";
     share_tool_calls: "Include tool calls", "ツール呼び出しも含める";
     share_files: "Include files", "ファイルも含める";
@@ -16,7 +16,7 @@ texts! {
     share_create: "Create link", "リンクを作成";
     may_not_share:
         "Only some groups may share conversations, and you are in none of them. Ask an admin.",
-        "会話を共有できるのは一部のグループだけで、あなたはそのメンバーではありません。管理者に相談してください。";
+        "会話を共有できるのは、一部のグループのメンバーだけです。管理者に相談してください。";
     share_creating: "Creating the link…", "リンクを作成しています…";
     share_revoke: "Revoke", "取り消す";
     share_close: "Close", "閉じる";

@@ -44,7 +44,7 @@ texts! {
     server_timeout: "Longest call, in seconds", "呼び出しの最長時間（秒）";
     server_pin: "If a tool changes", "ツールの内容が変わったとき";
     pin_warn: "Ask before each call", "呼び出しのたびに確認";
-    pin_block: "Block the tool", "ツールを止める";
+    pin_block: "Block the tool", "ツールを使用禁止にする";
 
     // The test.
     needs_approval: "needs approval", "承認が必要";

@@ -28,7 +28,7 @@ texts! {
     server_connecting_note: "Its tools become available once it is connected.", "接続が完了すると、ツールを使えるようになります。";
     server_failed_note:
         "Tools unavailable. Still retrying… Check the server's address and token in the settings, and the server's log.",
-        "ツールを利用できません。再接続を試し続けています。設定のアドレスとトークン、サーバーのログを確認してください。";
+        "ツールを利用できません。再接続を繰り返しています。設定のアドレスとトークン、サーバーのログを確認してください。";
     risk_low: "low risk", "低リスク";
     risk_low_about: "Runs without approval", "確認なしで実行されます";
     risk_high: "high risk", "高リスク";
@@ -69,7 +69,7 @@ texts! {
     continue_editing_input: "Continue editing the input", "入力の編集を再開";
     discard_input_changes: "Discard changes", "変更を破棄";
     input_as_json: "Input as JSON", "入力（JSON）";
-    input_not_object: "The input must be one JSON object: { … }", "入力は1つのJSONオブジェクト { … } にしてください";
+    input_not_object: "The input must be one JSON object: { … }", "入力は1つのJSONオブジェクト{ … }にしてください";
     review_calls: "Review", "確認する";
     allow_all: "Allow all once", "すべて今回だけ許可";
     deny_all: "Deny all", "すべて拒否";
@@ -100,26 +100,49 @@ impl Language {
     /// language, other tools with their English description for models.
     pub(crate) fn tool_about(self, name: &str, description: String) -> (String, &'static str) {
         match self.own_tool(name) {
-            Some(about) => (about.to_owned(), self.code()),
+            Some((_, about)) => (about.to_owned(), self.code()),
             None => (description, Self::English.code()),
         }
     }
 
-    fn own_tool(self, name: &str) -> Option<&'static str> {
-        let about = match (self, name) {
-            (Self::Japanese, "add") => "2つの数を10進数で正確に足します。0.1 + 0.2 は 0.3 になります。",
-            (Self::Japanese, "subtract") => "ある数から別の数を、10進数で正確に引きます。",
-            (Self::Japanese, "multiply") => "2つの数を10進数で正確に掛けます。積の桁は省略されません。",
-            (Self::Japanese, "divide") => "ある数を別の数で割り、有効数字34桁まで求めます。",
-            (Self::Japanese, "evaluate") => {
-                "式を浮動小数点数（有効数字は約16桁）で計算します。べき乗、平方根、対数、三角関数などが使えます。"
+    /// Returns the title of a tool on the start page. A built-in tool such as `convert_units` has a title in words, a
+    /// tool of a server is named after its server.
+    pub(crate) fn tool_title(self, name: &str) -> String {
+        if let Some((title, _)) = self.own_tool(name) {
+            return title.to_owned();
+        }
+        let shown = format::tool_name(name);
+        if shown != name {
+            return shown.into_owned();
+        }
+        let mut title = name.replace('_', " ");
+        title.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+        title
+    }
+
+    /// Returns the title and the description of a built-in tool in this language. English derives the title from the
+    /// tool's name, and uses its description for models.
+    fn own_tool(self, name: &str) -> Option<(&'static str, &'static str)> {
+        Some(match (self, name) {
+            (Self::Japanese, "add") => ("足し算", "2つの数を10進数で正確に足します。0.1 + 0.2は0.3になります。"),
+            (Self::Japanese, "subtract") => ("引き算", "ある数から別の数を、10進数で正確に引きます。"),
+            (Self::Japanese, "multiply") => ("掛け算", "2つの数を10進数で正確に掛けます。積の桁は省略されません。"),
+            (Self::Japanese, "divide") => ("割り算", "ある数を別の数で割り、有効数字34桁まで求めます。"),
+            (Self::Japanese, "evaluate") => (
+                "式の計算",
+                "式を浮動小数点数（有効数字は約16桁）で計算します。べき乗、平方根、対数、三角関数などが使えます。",
+            ),
+            (Self::Japanese, "current_time") => {
+                ("現在時刻", "指定したタイムゾーンの現在の日付、曜日、時刻を答えます。")
             }
-            (Self::Japanese, "current_time") => "指定したタイムゾーンの現在の日付、曜日、時刻を答えます。",
-            (Self::Japanese, "convert_units") => "長さ、面積、質量、温度、速度などの量を、別の単位に換算します。",
-            (Self::Japanese, "fetch_page") => "ウェブページを読み込み、その文章を取り出します。",
+            (Self::Japanese, "convert_units") => {
+                ("単位の換算", "長さ、面積、質量、温度、速度などの量を、別の単位に換算します。")
+            }
+            (Self::Japanese, "fetch_page") => {
+                ("ウェブページの取得", "ウェブページを読み込み、その文章を取り出します。")
+            }
             _ => return None,
-        };
-        Some(about)
+        })
     }
 
     /// Says how long a model reasoned.
@@ -134,7 +157,7 @@ impl Language {
     pub(crate) fn allow_to_run(self, tool: &str) -> String {
         match self {
             Self::English => format!("Allow {tool} to run?"),
-            Self::Japanese => format!("{tool} の実行を許可しますか？"),
+            Self::Japanese => format!("{tool}の実行を許可しますか？"),
         }
     }
 
@@ -270,11 +293,11 @@ impl Language {
         }
     }
 
-    /// Returns an example question for a tool of which only the name is known.
-    pub(crate) fn show_tool(self, tool: &str) -> String {
+    /// Returns an example question about the tools of a server.
+    pub(crate) fn ask_about(self, server: &str) -> String {
         match self {
-            Self::English => format!("Show me what {tool} can do, with an example"),
-            Self::Japanese => format!("{tool} でできることを、例を挙げて見せて"),
+            Self::English => format!("What can you do with the tools of “{server}”?"),
+            Self::Japanese => format!("「{server}」のツールで何ができる？"),
         }
     }
 
@@ -365,6 +388,15 @@ mod tests {
     use tallybook_protocol::{ApprovalScope, DeciderKind, Decision};
 
     use crate::{language::Language, transcript::Decided};
+
+    #[test]
+    fn titles_of_tools_are_words() {
+        let title = |name| Language::ALL.map(|language| language.tool_title(name));
+        assert_eq!(title("convert_units"), ["Convert units", "単位の換算"]);
+        assert_eq!(title("add"), ["Add", "足し算"]);
+        assert_eq!(title("days_between"), ["Days between", "Days between"]);
+        assert_eq!(title("files__read__all"), ["files · read__all", "files · read__all"]);
+    }
 
     #[test]
     fn a_decision_names_its_decider_and_its_scope() {

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::{components::parts::icon::Icon, format};
 
+/// The context of a file of which the model received only the name.
+const NAME_ONLY: &str = "name only";
+
 /// Longest side of a shown thumbnail, in CSS pixels.
 const THUMBNAIL_SIDE: i32 = 240;
 
@@ -41,12 +44,20 @@ fn file_opener(view: View<'_>, file: &MessageFile) -> Element {
 fn shown(view: View<'_>, file: &MessageFile) -> Element {
     if file.kind == FileKind::Image {
         let (width, height) = fitting(file.width.unwrap_or(1), file.height.unwrap_or(1));
-        return element("img")
+        let image = element("img")
             .with("src", format!("{}/{}/content?variant=thumb", view.files, file.id))
             .with("alt", file.name.clone())
             .with("width", width.to_string())
             .with("height", height.to_string())
             .with("loading", "lazy");
+        let note = file.context.as_deref().filter(|context| *context == NAME_ONLY);
+        return match note {
+            Some(context) => element("span")
+                .with("class", "file-caption")
+                .with_child(image)
+                .with_child(span("file-note", view.text.file_context(context))),
+            None => image,
+        };
     }
     let size = format::size(view.text, file.bytes);
     let note = match (&file.context, file.pages) {

@@ -5,6 +5,7 @@
 //! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line below
 //!   each, and `menu` has the other actions of an answer.
 //! - `files` shows what is attached to a question.
+//! - `call_content` has the texts of a tool call.
 //! - `calls` has the lines of tool calls and reasoning, and how finished ones fold together; `plan` has the steps of a
 //!   plan.
 //! - `ending` says what an answer waits for, or how it ended.
@@ -16,6 +17,7 @@
 //! by the attribute `data-action` of what was pressed.
 
 mod answer;
+mod call_content;
 mod calls;
 mod clocks;
 mod ending;
@@ -33,6 +35,7 @@ mod render;
 mod tests;
 mod view;
 
+pub(crate) use call_content::{CallContent, CallTextPart};
 pub(crate) use calls::{call_details_id, reasoning_id};
 pub(crate) use clocks::Clocks;
 pub(crate) use footer::ACTION_WHEN_IDLE;
@@ -43,4 +46,4 @@ pub(crate) use parts::{Slot, Stretches};
 pub(crate) use printed::{PageLimit, write_printed};
 pub(crate) use question::is_long;
 pub(crate) use render::render;
-pub(crate) use view::{Copied, Live, OWN_FILES, Recovery, View};
+pub(crate) use view::{Copied, Live, OWN_FILES, Recovery, Times, View};

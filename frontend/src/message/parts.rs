@@ -8,7 +8,7 @@ use tallybook_protocol::{ContextTruncation, MessageId, Role, ToolCallId};
 
 use super::view::View;
 use crate::{
-    browser,
+    browser::LocalTime,
     components::parts::icon::Icon,
     goal,
     language::Language,
@@ -100,18 +100,16 @@ pub(super) fn labeled(class: &'static str, label: &'static str, text: impl Into<
     element("p").with("class", class).with_child(span("plan-label", label)).with_text(" ").with_child(foreign(text))
 }
 
-/// Creates a time as the user writes it. On the server, which does not know how that is, there is none.
+/// Creates a time as the user writes it, if that is known.
 pub(super) fn time(view: View<'_>, ms: i64) -> Option<Element> {
-    view.live.filter(|live| live.has_local_time)?;
-    let time = browser::local_time(ms, view.text)?;
-    Some(element("time").with("datetime", time.iso).with("title", time.full).with_text(time.short))
+    let LocalTime { short, full, iso } = view.live?.times.full.get(&ms)?.clone();
+    Some(element("time").with("datetime", iso).with("title", full).with_text(short))
 }
 
-/// Returns the times at which something began and ended, as the user writes them.
+/// Returns the times at which something began and ended, as the user writes them, if that is known.
 pub(super) fn span_of_time(view: View<'_>, span: Option<(i64, i64)>) -> Option<String> {
-    view.live.filter(|live| live.has_local_time)?;
-    let (start, end) = span?;
-    Some(view.text.ran_at(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
+    let (of_day, (start, end)) = (&view.live?.times.of_day, span?);
+    Some(view.text.ran_at(of_day.get(&start)?, of_day.get(&end)?))
 }
 
 /// A part that is mounted in a message when it is used.

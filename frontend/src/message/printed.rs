@@ -6,6 +6,7 @@ use tallybook_nodes::{Element, Node, write_html_with};
 use tallybook_protocol::Role;
 
 use super::{
+    call_content::CallTextPart,
     calls,
     html::write_prose,
     parts::{Stretches, element, paragraph, span},
@@ -13,10 +14,8 @@ use super::{
     view::View,
 };
 use crate::{
-    components::message::call_text::CallTextPart,
     format,
-    invisible::{Found, Piece, blank_lines_of, codes, pieces},
-    json,
+    invisible::{Found, Shown, shown},
     language::Language,
     transcript::{Call, CallText, Item, Thought},
 };
@@ -24,8 +23,6 @@ use crate::{
 /// Maximum characters of each text. Such a page has no way to show more.
 const MAX_CHARS: usize = 20_000;
 
-/// A text shows codes for at most this many hidden characters as elements; further codes are part of the text.
-const MAX_CODES: usize = 1000;
 /// Maximum bytes of HTML of the messages on a page. The part that reaches it is still written.
 const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -126,11 +123,7 @@ fn render_call(view: View<'_>, call: &Call) -> Vec<Node> {
 
 fn render_part(view: View<'_>, part: CallTextPart, content: &CallText) -> Vec<Node> {
     let text = view.text;
-    let words = match part {
-        CallTextPart::Proposed | CallTextPart::Input => json::readable(&content.text),
-        CallTextPart::Output => json::readable_output(&content.text),
-        CallTextPart::Error => content.text.to_string(),
-    };
+    let words = part.readable(&content.text);
     let (beginning, is_cut) = format::beginning(&words, MAX_CHARS);
     let warning = Found::of(&words).warning(text).map(|warning| {
         paragraph("code-point-warning", warning).with("role", "note").with("data-testid", "hidden-characters")
@@ -141,21 +134,12 @@ fn render_part(view: View<'_>, part: CallTextPart, content: &CallText) -> Vec<No
     warning.into_iter().chain([place]).chain(note).map(Node::from).collect()
 }
 
-/// Renders a text with codes in the place of characters that cannot be seen, for an element that keeps line breaks.
+/// Renders a text with marks in the place of what cannot be seen, for an element that keeps line breaks.
 fn visible(content: &str, language: Language) -> Vec<Node> {
-    let (mut place, mut marks) = (element("span"), 0);
-    for piece in pieces(content) {
-        let code = match piece {
-            Piece::Plain(plain) => {
-                place = place.with_text(plain);
-                continue;
-            }
-            Piece::Hidden(hidden) => codes(hidden),
-            Piece::BlankLines(lines) => blank_lines_of(language, lines),
-        };
-        marks += 1;
-        place = if marks > MAX_CODES { place.with_text(code) } else { place.with_child(span("code-point", code)) };
-    }
+    let place = shown(content, language).into_iter().fold(element("span"), |place, part| match part {
+        Shown::Text(words) => place.with_text(words),
+        Shown::Mark(mark) => place.with_child(span("code-point", mark)),
+    });
     place.children
 }
 

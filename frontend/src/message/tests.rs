@@ -9,8 +9,9 @@ use tallybook_protocol::{
 };
 use uuid::Uuid;
 
-use super::{Live, Slot, View, parts::is_complete};
+use super::{Live, Slot, Times, View, parts::is_complete};
 use crate::{
+    browser::LocalTime,
     language::Language,
     transcript::{Entry, ItemKey, Transcript, fold},
 };
@@ -147,6 +148,22 @@ fn a_message_outside_of_a_conversation_offers_nothing_but_to_copy_it() {
     for action in ["regenerate", "edit", "continue", "older-version", "copy-link", "play-again", "rate-up"] {
         assert!(!html.contains(&format!("data-action=\"{action}\"")), "{action} in {html}");
     }
+}
+
+#[test]
+fn times_are_written_as_the_user_writes_them_if_that_is_known() {
+    let answer = &conversation(|end| end.tool_calls = vec![call(7)])[1];
+    let time = LocalTime { short: "9:05".to_owned(), full: "1 January, 9:05".to_owned(), iso: "1970".to_owned() };
+    let times = Times {
+        full: [(60_000, time)].into(),
+        of_day: [(0, "9:00:00"), (4, "9:00:01")].map(|(ms, time)| (ms, time.to_owned())).into(),
+    };
+    let live = Live { heard_ms: 60_000, ..Live::default() };
+    let known = html(answer, Some(&Live { times: times.into(), ..live.clone() }));
+    assert!(known.contains(r#"<time datetime="1970" title="1 January, 9:05">9:05</time>"#), "{known}");
+    assert!(known.contains("Ran from 9:00:00 to 9:00:01"), "{known}");
+    let unknown = html(answer, Some(&live));
+    assert!(!unknown.contains("<time") && !unknown.contains("Ran from"), "{unknown}");
 }
 
 #[test]

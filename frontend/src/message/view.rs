@@ -1,11 +1,15 @@
 //! A message to be rendered, and how it is shown.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use tallybook_protocol::{ContextTruncation, MessageId, MessageStatus};
 
 use super::clocks::Clocks;
 use crate::{
+    browser::LocalTime,
     language::Language,
     transcript::{Entry, ExpandAll, ItemKey, Toggles},
 };
@@ -45,13 +49,23 @@ pub(crate) struct Live {
     pub(crate) copied: Option<Copied>,
     /// The part of the conversation that the model of the newest answer received, if this is the first message in it.
     pub(crate) context: Option<ContextTruncation>,
-    /// `true` in a browser, which knows how its user writes times. The server leaves them out.
-    pub(crate) has_local_time: bool,
+    /// The times in the message, as its user writes them.
+    pub(crate) times: Arc<Times>,
     /// When this message was first drawn, in milliseconds since 1970. It stands for the time of a message that has just
     /// been heard of.
     pub(crate) heard_ms: i64,
     /// The running parts, with their starts.
     pub(crate) clocks: Clocks,
+}
+
+/// Times as the user writes them, by milliseconds since 1970. The server does not know how its users write times, so it
+/// has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// The times of messages.
+    pub(crate) full: BTreeMap<i64, LocalTime>,
+    /// Times of day at which calls started and ended.
+    pub(crate) of_day: BTreeMap<i64, String>,
 }
 
 /// Address of the folder with the user's own files.

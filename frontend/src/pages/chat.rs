@@ -14,22 +14,22 @@ use crate::{
     address::{Address, Navigation},
     browser,
     components::{
-        chat_pane::ChatPane,
+        chat_pane::{ChatPane, budget_notice::MayHaveBudgets},
         dialogs::help::{self, HelpSheet},
-        header::Header,
-        lazy::{LazyChunks, LazyPart, lazy},
+        header::HeaderProps,
+        lazy::{self, LazyChunks, LazyPart, lazy},
         palette::{Palette, PaletteDialog},
         parts::{
             commands::on_command,
             each::Each,
-            ids::{HEADER_ID, MAIN_ID, PAGE_ID, SIDEBAR_ID},
+            ids::{MAIN_ID, PAGE_ID},
             outdated::Outdated,
             own_element::Attached,
             signed_out::SignedOut,
             switches::Switches,
             typing::{begin_to_write, begin_to_write_after_press},
         },
-        sidebar::{Sidebar, foot::UserName, selection_bar},
+        sidebar::{SidebarProps, foot::UserName, selection_bar},
     },
     conversation_list::ConversationList,
     feed::Feed,
@@ -37,14 +37,13 @@ use crate::{
     keys::Command,
     language::use_language,
     models::Models,
-    mount_schedule::{deferred, scheduled},
+    mount_schedule::scheduled,
     new_chat::NewChatInfo,
     outbox::Outbox,
     pages::{
         command_context::CommandContext,
         drawer::{Drawer, lies_over_page},
     },
-    palette::PaletteAction,
     reactive::{effect, memo},
     session::{InitialConversation, Place, Session, SessionCallbacks},
     setup::Connecting,
@@ -75,9 +74,10 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
     let Start { address, folder, list, content, models, new_chat_models, offer, .. } = start;
-    let Start { user_name, is_admin, rights, is_account_changed, .. } = start;
+    let Start { user_name, is_admin, rights, is_account_changed, may_have_budgets, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_contexts(tools, offer, UserName(user_name), rights);
+    provide_context(MayHaveBudgets(may_have_budgets));
     let later_files = LazyChunks::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -121,7 +121,12 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let palette = Palette::new();
     let command_context = CommandContext { list, navigation, session, renaming, drawer, sheet, connecting };
     hear_commands(command_context, palette);
-    let run = Callback::new(move |action| command_context.run(action));
+    load_frame_at_change(later_files, move || {
+        models.track();
+        let (address, uuid) = (navigation.get(), current.get());
+        let model = models.chosen(uuid);
+        (list.items(), list.has_more(), address, title.get(), drawer.open.get(), models.all(), model, tools.count(uuid))
+    });
 
     let pane = move |number, address| {
         // The content of the document is for the first pane only, even if the user leaves that early.
@@ -150,9 +155,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     };
     let main = move || {
         let children = view! {
-            {deferred(HEADER_ID, move || view! {
-                <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
-            }.into_any())}
+            {lazy::header(move || HeaderProps {
+                models, tools, session, current, title, is_chat, find, list, renaming, sidebar_open: drawer.open,
+            })}
             <Outdated feed />
             {account_notice(is_account_changed, navigation)}
             <SignedOut feed navigation />
@@ -170,7 +175,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // Rendering is a task of its own, after the state above was created.
     scheduled(move || {
         let list_and_pane = view! {
-            {deferred(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
+            {lazy::sidebar(move || SidebarProps { list, current, open: drawer.open, sheet, go })}
             {layout_first()}
             {main()}
         };
@@ -180,7 +185,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             {columns.containing(list_and_pane)}
             {scheduled(move || notes(list, connecting))}
             {lazy(move || sheet_was_open.get().then_some(LazyPart::Help(sheet)))}
-            {scheduled(move || palette_view(palette, list, run))}
+            {scheduled(move || palette_view(palette, command_context))}
         }
         .into_any()
     })
@@ -272,11 +277,25 @@ fn hear_commands(command_context: CommandContext, palette: Palette) {
     });
 }
 
-fn palette_view(palette: Palette, list: ConversationList, run: Callback<PaletteAction>) -> AnyView {
+/// Loads the code of the frame once anything that the frame shows has changed. Until then, the server's is up to date.
+fn load_frame_at_change<T: PartialEq + Send + Sync + 'static>(
+    chunks: LazyChunks,
+    shown: impl Fn() -> T + Send + Sync + 'static,
+) {
+    let shown = memo(move |_| shown());
+    Effect::new(move |was: Option<()>| {
+        shown.with(|_| ());
+        if was.is_some() {
+            chunks.load_frame();
+        }
+    });
+}
+
+fn palette_view(palette: Palette, context: CommandContext) -> AnyView {
     let palette_was_open = memo(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
     view! {
         <PaletteDialog palette>
-            {lazy(move || palette_was_open.get().then_some(LazyPart::PaletteOptions { palette, list, run }))}
+            {lazy(move || palette_was_open.get().then_some(LazyPart::PaletteOptions { palette, context }))}
         </PaletteDialog>
     }
     .into_any()

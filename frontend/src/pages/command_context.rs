@@ -23,21 +23,21 @@ use crate::{
 
 /// The parts of the page that commands use.
 #[derive(Clone, Copy)]
-pub(super) struct CommandContext {
-    pub(super) list: ConversationList,
-    pub(super) navigation: Navigation,
+pub(crate) struct CommandContext {
+    pub(crate) list: ConversationList,
+    pub(crate) navigation: Navigation,
     /// The session of the open pane.
-    pub(super) session: RwSignal<Option<Session>>,
+    pub(crate) session: RwSignal<Option<Session>>,
     /// The conversation whose title is being edited in the header.
-    pub(super) renaming: RwSignal<Option<Uuid>>,
-    pub(super) drawer: Drawer,
-    pub(super) sheet: HelpSheet,
-    pub(super) connecting: Connecting,
+    pub(crate) renaming: RwSignal<Option<Uuid>>,
+    pub(crate) drawer: Drawer,
+    pub(crate) sheet: HelpSheet,
+    pub(crate) connecting: Connecting,
 }
 
 impl CommandContext {
     /// Returns the state of the page, which decides what commands are available.
-    pub(super) fn situation(self) -> Situation {
+    pub(crate) fn situation(self) -> Situation {
         untrack(move || {
             let uuid = self.navigation.get_untracked().uuid();
             let open = uuid.filter(|uuid| !self.list.is_leaving(*uuid)).and_then(|uuid| self.list.find(uuid));
@@ -63,12 +63,12 @@ impl CommandContext {
     }
 
     /// Returns `true` if the address is that of a conversation.
-    pub(super) fn is_in_conversation(self) -> bool {
+    pub(crate) fn is_in_conversation(self) -> bool {
         self.navigation.get_untracked().uuid().is_some()
     }
 
     /// Opens the chosen conversation, or carries out the chosen command.
-    pub(super) fn run(self, action: PaletteAction) {
+    pub(crate) fn run(self, action: PaletteAction) {
         match action {
             PaletteAction::Conversation(uuid) => self.open(Address::Conversation(uuid)),
             PaletteAction::PaletteCommand(command) => self.carry_out(command),
@@ -76,7 +76,7 @@ impl CommandContext {
     }
 
     /// Opens the search in the sidebar.
-    pub(super) fn search(self) {
+    pub(crate) fn search(self) {
         self.drawer.search();
     }
 

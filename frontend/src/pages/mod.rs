@@ -1,7 +1,7 @@
 //! One file per page.
 
 pub(crate) mod chat;
-mod command_context;
+pub(crate) mod command_context;
 mod drawer;
 pub(crate) mod not_found;
 #[cfg(feature = "ssr")]

@@ -1,9 +1,9 @@
 //! The user's actions, as methods that the components call.
 
 use tallybook_protocol::{CallDecision, Feedback, MessageId, ToolCallId};
-use uuid::Uuid;
 
 use super::{
+    files::FilesOf,
     input::{Action, Input},
     shell::Session,
     shown::{Edited, Step},
@@ -21,19 +21,14 @@ impl Session {
         self.act(Action::Add(text.to_owned()));
     }
 
-    /// Removes a file from the message field.
-    pub(crate) fn remove_file(self, key: String) {
-        self.act(Action::RemoveFile(key));
+    /// Removes a file from a message.
+    pub(crate) fn remove_file(self, of: FilesOf, key: String) {
+        self.act(Action::RemoveFile(of, key));
     }
 
     /// Uploads a file again.
     pub(crate) fn retry_upload(self, key: String) {
         self.act(Action::RetryUpload(key));
-    }
-
-    /// Removes a file from the message that is being edited.
-    pub(crate) fn remove_edited_file(self, id: Uuid) {
-        self.act(Action::RemoveEditedFile(id));
     }
 
     /// Chooses a model for the next message only; `None` for the conversation's model.

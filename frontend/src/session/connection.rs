@@ -1,31 +1,5 @@
 //! The connection of a session to its conversation: at most one request, stream or pause at a time, so that no turn is
-//! read twice. The states, and their transitions:
-//!
-//! | State | Event | Next state |
-//! |---|---|---|
-//! | any that is free | the user sends the first message | `Creating` |
-//! | any that is free | the user sends, edits, regenerates, continues or decides | `Starting` |
-//! | any that is free | the user selects another version, or goes to one | `Selecting` |
-//! | `Idle` | the feed reports a change | `Refetching`, to check |
-//! | `Creating` | the server accepted the message | `Streaming` |
-//! | `Creating` | it is unknown whether it did | `Starting` with the same message |
-//! | `Starting` | the server accepted the request | `Streaming` |
-//! | `Starting` | decisions are stored, and other calls still wait | `Refetching`, to follow |
-//! | `Creating`, `Starting` | refused or unreachable | `Idle`, then `Refetching` |
-//! | `Refetching`, `Selecting` | the conversation has a running turn | `Joining` |
-//! | `Refetching`, `Selecting` | it has none | `Idle` |
-//! | `Refetching` to check | failed | `Idle`; the next event of the feed repeats it |
-//! | `Refetching` to follow | failed | `Backoff` |
-//! | `Refetching` to poll | failed | `Hidden` |
-//! | `Joining` | joined; no turn runs any more; failed | `Streaming`; `Refetching`; `Backoff` |
-//! | `Streaming` | the turn ended | `Idle` |
-//! | `Streaming` | interrupted, or events are missing | `Backoff` |
-//! | `Streaming` | an event of an unknown turn | `Refetching`, to follow |
-//! | `Joining`, `Streaming` | the tabs of this browser hold too many streams | `Crowded` |
-//! | `Backoff` | the pause is over | `Joining`, or `Refetching` of a conversation that was never loaded |
-//! | `Crowded`, `Hidden` | the pause is over | `Refetching`, to follow or to poll |
-//! | any that follows a turn | the tab is hidden | `Hidden` |
-//! | any | the conversation was deleted | `Idle` |
+//! read twice. [`Connection::next`] has all transitions between its states.
 
 use std::sync::Arc;
 
@@ -114,7 +88,98 @@ impl Refetch {
     }
 }
 
+/// An event that changes the state of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The user sends the first message.
+    Create(UnsentMessage),
+    /// The server is asked to start or resume a turn.
+    Start(Starting),
+    /// The user selects another version, or goes to a message.
+    Select { wanted: MessageId, step: Option<Step> },
+    /// The stored conversation is loaded.
+    Load(Refetch),
+    /// A turn runs, and its stream is opened.
+    Join,
+    /// The server streams the turn.
+    Stream,
+    /// An attempt failed, or another second of the pause after it is over. The next attempt is in this many seconds.
+    BackOff(u64),
+    /// The tabs of this browser already hold the maximum number of streams.
+    Crowd,
+    /// The tab is hidden, or a poll from it failed.
+    Hide,
+    /// Nothing is awaited any more: no turn runs, or the request is not retried.
+    Rest,
+    /// The conversation was deleted.
+    Delete,
+}
+
 impl Connection {
+    /// Returns the state after an event; `None` if the event cannot happen in this state.
+    pub(super) fn next(&self, event: Event) -> Option<Self> {
+        let next = match (self, event) {
+            (from, Event::Create(message)) if from.is_free() => Self::Creating(message),
+            (from, Event::Start(starting)) if from.is_free() => Self::Starting(starting),
+            // A message whose creation has an unknown outcome, or that waited for the conversation.
+            (
+                Self::Creating(_) | Self::Refetching(_) | Self::Selecting { .. },
+                Event::Start(starting @ Starting::Message { .. }),
+            ) => Self::Starting(starting),
+            (from, Event::Select { wanted, step }) if from.is_free() => Self::Selecting { wanted, step },
+            (from, Event::Load(refetch)) if from.may_load(refetch.why) => Self::Refetching(refetch),
+            (Self::Refetching(_) | Self::Selecting { .. } | Self::Backoff(_), Event::Join) => Self::Joining,
+            (Self::Creating(_) | Self::Starting(_) | Self::Joining, Event::Stream) => Self::Streaming,
+            // A place that could not be loaded is idle until the page is interactive.
+            (
+                Self::Idle
+                | Self::Joining
+                | Self::Streaming
+                | Self::Backoff(_)
+                | Self::Refetching(Refetch { why: RefetchReason::Follow, .. }),
+                Event::BackOff(seconds),
+            ) => Self::Backoff(seconds),
+            (Self::Joining | Self::Streaming, Event::Crowd) => Self::Crowded,
+            (Self::Joining | Self::Streaming | Self::Crowded | Self::Backoff(_), Event::Hide) => Self::Hidden,
+            (Self::Refetching(refetch), Event::Hide) if !refetch.is_check() => Self::Hidden,
+            (
+                Self::Creating(_)
+                | Self::Starting(_)
+                | Self::Refetching(_)
+                | Self::Selecting { .. }
+                | Self::Joining
+                | Self::Streaming,
+                Event::Rest,
+            )
+            | (_, Event::Delete) => Self::Idle,
+            _ => return None,
+        };
+        Some(next)
+    }
+
+    fn may_load(&self, why: RefetchReason) -> bool {
+        match (self, why) {
+            (Self::Creating(_) | Self::Selecting { .. }, _) => false,
+            (_, RefetchReason::Follow) | (Self::Idle, RefetchReason::Check) | (Self::Hidden, RefetchReason::Poll) => {
+                true
+            }
+            // The part that was loaded is not enough.
+            (Self::Refetching(refetch), why) => refetch.why == why,
+            _ => false,
+        }
+    }
+
+    /// Returns the part of the conversation whose load is given up if this event happens.
+    pub(super) fn gives_up(&self, event: &Event) -> Option<Scope> {
+        let Self::Refetching(refetch) = self else { return None };
+        let is_given_up = match event {
+            Event::Create(_) | Event::Start(_) | Event::Select { .. } => refetch.is_check(),
+            Event::Hide => refetch.why == RefetchReason::Follow,
+            _ => false,
+        };
+        is_given_up.then_some(refetch.scope)
+    }
+
     /// Returns `true` if the user can start something: nothing is awaited, or only a check.
     pub(super) fn is_free(&self) -> bool {
         match self {

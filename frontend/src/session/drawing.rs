@@ -80,6 +80,7 @@ impl Drawing {
             next.map(|transcript| self.transcript.try_set(transcript));
             tick().await;
             browser::replace_stale();
+            browser::replay_presses();
             if is_last {
                 return;
             }

@@ -37,6 +37,8 @@ pub(crate) enum Effect {
     Upload(String),
     /// Forget the content of a file, and abort its upload.
     ForgetFile(String),
+    /// Delete a file from the server, unless a message contains it.
+    DeleteFile(Uuid),
     /// Move the focus to the button that leads from this version to the next or previous one.
     FocusVersion(MessageId, Step),
 }

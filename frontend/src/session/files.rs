@@ -1,9 +1,10 @@
-//! The files of the message field, and how far the upload of each is.
+//! The files of the message field and of a question that is being edited, and how far the upload of each is.
 
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{FileInfo, FileKind, MessageFile};
+use uuid::Uuid;
 
-use crate::language::Language;
+use crate::{api::ApiError, language::Language};
 
 /// Maximum number of files of a message. The server has the same limit.
 pub(crate) const MAX_FILES: usize = 10;
@@ -11,7 +12,16 @@ pub(crate) const MAX_FILES: usize = 10;
 /// Number of files that are uploaded at the same time. A browser allows few connections to a server.
 pub(super) const UPLOADS_AT_ONCE: usize = 2;
 
-/// A file of the message field.
+/// The message that has the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilesOf {
+    /// That of the message field.
+    Draft,
+    /// The question that is being edited.
+    Edit,
+}
+
+/// A file of a message that is being written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttachedFile {
     /// ID of the file on this page.
@@ -47,7 +57,7 @@ impl AttachedFile {
     }
 
     /// Creates a file that the server has.
-    pub(super) fn stored(file: MessageFile) -> Self {
+    pub(crate) fn stored(file: MessageFile) -> Self {
         Self { key: file.id.to_string(), name: file.name.clone(), bytes: file.bytes, upload: Upload::Ready(file) }
     }
 
@@ -57,6 +67,11 @@ impl AttachedFile {
             Upload::Ready(file) => Some(file),
             Upload::Waiting | Upload::Running(_) | Upload::Failed { .. } => None,
         }
+    }
+
+    /// Returns the ID of a file that was uploaded for this message. Files of earlier messages have their ID as the key.
+    pub(super) fn own_upload(&self) -> Option<Uuid> {
+        self.ready().map(|file| file.id).filter(|id| self.key != id.to_string())
     }
 
     /// Returns `true` until the upload has ended.
@@ -98,9 +113,24 @@ pub(super) fn message_file(file: FileInfo) -> MessageFile {
     }
 }
 
+/// Returns the files that are uploaded.
+pub(super) fn ready_files(files: &[AttachedFile]) -> Vec<MessageFile> {
+    files.iter().filter_map(AttachedFile::ready).cloned().collect()
+}
+
 /// Adds files that were sent before those that were attached since. None is in the list twice.
 pub(super) fn joined_files(older: Vec<MessageFile>, newer: &[AttachedFile]) -> Vec<AttachedFile> {
     let is_new = |file: &&AttachedFile| !file.ready().is_some_and(|file| older.iter().any(|old| old.id == file.id));
     let newer: Vec<_> = newer.iter().filter(is_new).cloned().collect();
     older.into_iter().map(AttachedFile::stored).chain(newer).collect()
+}
+
+/// Returns the file of a message that the server does not have, if that is the error.
+pub(super) fn missing_file<'a>(files: &'a [MessageFile], error: &ApiError) -> Option<&'a MessageFile> {
+    match error {
+        ApiError::Refused { code, detail, .. } if code == "no-such-file" => {
+            files.iter().find(|file| detail.contains(&file.id.to_string()))
+        }
+        _ => None,
+    }
 }

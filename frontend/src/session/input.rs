@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     connection::Ticket,
-    files::AttachedFile,
+    files::{AttachedFile, FilesOf},
     shown::{Edited, Step},
     storage::Elsewhere,
 };
@@ -57,10 +57,10 @@ pub(crate) enum Action {
     Write(String),
     /// Adds to the text of the message field, without typing.
     Add(String),
-    /// Adds files to the message field.
-    Attach(Vec<AttachedFile>),
-    /// Removes a file from the message field.
-    RemoveFile(String),
+    /// Adds files to a message.
+    Attach(FilesOf, Vec<AttachedFile>),
+    /// Removes a file, named by its key, from a message.
+    RemoveFile(FilesOf, String),
     /// Uploads a file again.
     RetryUpload(String),
     /// Chooses a model for the next message only; `None` for the conversation's model.
@@ -79,8 +79,6 @@ pub(crate) enum Action {
     BeginEdit(Option<Edited>),
     /// Starts editing the user's last message, if the message field is empty and nothing else is being edited.
     EditLast,
-    /// Removes a file from the message that is being edited.
-    RemoveEditedFile(Uuid),
     /// Sets the text of the message that is being edited.
     WriteEdit(String),
     Regenerate(MessageId),

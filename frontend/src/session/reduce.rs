@@ -12,7 +12,7 @@ mod stream;
 mod waiting;
 
 use super::{
-    connection::{Connection, Refetch, RefetchReason, Scope, Starting},
+    connection::{Connection, Event, Refetch, RefetchReason, Scope, Starting},
     effect::{Effect, Request},
     input::{Action, Input, Response},
     shown::Place,
@@ -75,8 +75,8 @@ impl State {
                 self.send_after_uploads = None;
             }
             Action::Add(text) => self.draft = joined(&self.draft, &text),
-            Action::Attach(files) => self.attach(files, out),
-            Action::RemoveFile(key) => self.remove_file(&key, out),
+            Action::Attach(of, files) => self.attach(of, files, out),
+            Action::RemoveFile(of, key) => self.remove_file(of, &key, out),
             Action::RetryUpload(key) => self.retry_upload(&key, out),
             Action::ChooseNext(model) => self.next_model = model,
             Action::PlanFirst(plans_first) => self.plans_first = plans_first,
@@ -84,13 +84,9 @@ impl State {
             Action::Send(content, id) => {
                 self.post(&content, Vec::new(), None, id, out);
             }
-            Action::Edit(edited, content, id) => {
-                let files = self.edited_files(edited);
-                self.post(&content, files, Some(edited), id, out);
-            }
-            Action::BeginEdit(edited) => self.edited = edited,
+            Action::Edit(edited, content, id) => self.send_edit(edited, &content, id, out),
+            Action::BeginEdit(edited) => self.begin_edit(edited, out),
             Action::EditLast => self.edit_last(),
-            Action::RemoveEditedFile(id) => self.remove_edited_file(id),
             Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),
             Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),
@@ -110,9 +106,9 @@ impl State {
         }
     }
 
-    /// Handles the response to the current request. The table in `connection` has the transitions.
+    /// Handles the response to the current request.
     fn on_response(&mut self, response: Response, out: &mut Vec<Effect>) {
-        match (response, std::mem::replace(&mut self.connection, Connection::Idle)) {
+        match (response, self.connection.clone()) {
             (Response::Created(created), Connection::Creating(message)) => self.on_created(created, message, out),
             (Response::Started(started), Connection::Starting(starting)) => self.on_started(started, starting, out),
             (Response::Joined(joined), Connection::Joining) => self.on_joined(joined, out),
@@ -120,12 +116,9 @@ impl State {
             (Response::Selected(selected), Connection::Selecting { wanted, step }) => {
                 self.on_selected(selected, wanted, step, out);
             }
-            (Response::Events(events), Connection::Streaming) => {
-                self.connection = Connection::Streaming;
-                self.on_events(events, out);
-            }
+            (Response::Events(events), Connection::Streaming) => self.on_events(events, out),
             (Response::Crowded, Connection::Joining | Connection::Streaming) => {
-                self.wait_for(Connection::Crowded, Request::CrowdedPause, out);
+                self.wait_for(Event::Crowd, Request::CrowdedPause, out);
             }
             (Response::Interrupted, Connection::Streaming) => self.back_off(out),
             (Response::Tick, Connection::Backoff(left)) => self.on_tick(left, out),
@@ -135,7 +128,7 @@ impl State {
                 self.refetch(Refetch { why: RefetchReason::Poll, scope: Scope::Newest }, out);
             }
             // The response does not match the request.
-            (_, connection) => self.connection = connection,
+            _ => {}
         }
     }
 }

@@ -1,15 +1,21 @@
 //! The session as components use it: feeds inputs to the reducer, copies the state into signals, and keeps unsent
-//! texts. `carry_out` and `requests` carry out the effects.
+//! texts. `carry_out` and `requests` carry out the effects. All of this code is in the WASM chunk with messages, and
+//! inputs wait for it in `held`.
 
 mod carry_out;
+mod held;
 mod requests;
 mod uploads;
 
 use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
-use futures_util::future::AbortHandle;
-use leptos::prelude::*;
+use futures_util::{FutureExt as _, future::AbortHandle};
+use held::Held;
+use leptos::{
+    prelude::*,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
 use send_wrapper::SendWrapper;
 use tallybook_protocol::{Conversation, MessageId, Role, ToolCallId};
 use uuid::Uuid;
@@ -17,7 +23,7 @@ use web_sys::File;
 
 use super::{
     drawing::{Drawing, DrawnEntry},
-    files::AttachedFile,
+    files::{AttachedFile, FilesOf},
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
@@ -27,7 +33,9 @@ use super::{
     unsent::UnsentMessage,
 };
 use crate::{
-    browser, drafts,
+    browser,
+    components::lazy::LazyChunks,
+    drafts,
     feed::Feed,
     goal::Goal,
     language::use_language,
@@ -137,6 +145,9 @@ pub(crate) struct Session {
     /// The queued messages.
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
+    held: StoredValue<Held>,
+    /// `None` on the server, which has all code.
+    chunks: Option<LazyChunks>,
     tasks: StoredValue<Tasks>,
     callbacks: SessionCallbacks,
     models: Models,
@@ -153,7 +164,8 @@ impl Session {
         let kept = Kept::of(uuid);
         let (here, initial) = match initial {
             InitialConversation::NotLoaded => (None, None),
-            InitialConversation::Loaded(conversation) => (Some(*conversation), None),
+            // The browser needs no code for this before that of messages.
+            InitialConversation::Loaded(conversation) => (Some(*conversation).filter(|_| !browser::IS_HERE), None),
             InitialConversation::Parsing(initial) => (None, Some(initial)),
         };
         let mut state = State::new(place, here, kept.draft.clone(), use_language());
@@ -197,12 +209,19 @@ impl Session {
             next: RwSignal::new((None, kept.plans_first)),
             queue,
             kept: StoredValue::new(kept),
+            held: StoredValue::default(),
+            chunks: use_context::<LazyChunks>().filter(|_| browser::IS_HERE),
             tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
             callbacks,
             state,
         };
         feed.subscribe(move |news| session.feed(Input::News(news)));
         // Effects run only in a browser, once the page is mounted.
+        effect(move || {
+            if session.chunks.is_some_and(LazyChunks::has_messages) {
+                session.handle_held();
+            }
+        });
         effect(move || {
             session.feed(Input::Ready);
             let attended = move |_| session.feed(Input::Hidden(browser::is_hidden()));
@@ -270,6 +289,16 @@ impl Session {
         })?
     }
 
+    /// Reads the files of a message.
+    pub(crate) fn with_files<T>(self, of: FilesOf, read: impl FnOnce(&[AttachedFile]) -> T) -> T {
+        match of {
+            FilesOf::Draft => self.files.with(|files| read(files)),
+            FilesOf::Edit => {
+                self.edited.with(|edited| read(edited.as_ref().map(|edited| &*edited.files).unwrap_or_default()))
+            }
+        }
+    }
+
     /// Returns `true` while a question is being edited.
     pub(crate) fn is_edited(&self, id: MessageId) -> bool {
         self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
@@ -290,25 +319,34 @@ impl Session {
         self.feed(Input::Leaving(is_leaving));
     }
 
-    /// Handles an input, carries out its effects, and keeps unsent texts. Does nothing once the session has ended.
+    /// Handles an input, carries out its effects, and keeps unsent texts, as soon as the code for that has loaded. Does
+    /// nothing once the session has ended.
     pub(super) fn feed(self, input: Input) {
-        if self.take(input) {
-            self.keep();
+        if self.chunks.is_none_or(|chunks| untrack(|| chunks.has_messages())) {
+            self.handle_held();
+            self.handle(input);
+        } else {
+            self.hold(input);
         }
     }
 
-    /// Does the same without keeping unsent texts. Returns `false` once the session has ended.
-    fn take(self, input: Input) -> bool {
-        let Some(effects) = self.state.try_update_value(|state| reduce(state, input)) else { return false };
-        self.show();
-        for effect in effects {
-            self.carry_out(effect);
+    fn handle_held(self) {
+        while let Some(input) = self.held.try_update_value(Held::next).flatten() {
+            self.handle(input);
         }
-        true
     }
 
-    /// Adopts a change that another tab made to the kept texts, unless the user is typing in this tab. The change is
-    /// not written again, because by then the other tab may have changed more.
+    fn handle(self, input: Input) {
+        // Its code is here, so it does not wait.
+        let _ = handle(self, input).now_or_never();
+    }
+
+    /// Loads the code that handles inputs, and returns `true` if that succeeded.
+    pub(crate) async fn load() -> bool {
+        load_handling().await.is_ok()
+    }
+
+    /// Adopts a change that another tab made to the kept texts, unless the user is typing in this tab.
     fn adopt_other_tab(self, name: &str, text: String) {
         let Some(conversation) = self.kept.try_with_value(|kept| kept.conversation) else { return };
         let Some(change) = Elsewhere::of(name, text, conversation) else { return };
@@ -316,10 +354,7 @@ impl Session {
         if matches!(change, Elsewhere::Draft(_)) && is_typed_in {
             return;
         }
-        if self.take(Input::Elsewhere(change)) {
-            let now = self.state.try_with_value(Kept::now);
-            now.map(|now| self.kept.try_set_value(now));
-        }
+        self.feed(Input::Elsewhere(change));
     }
 
     /// Copies the changed state into the signals. The transcript follows with the effects `Draw` and `DrawSoon`.
@@ -343,15 +378,33 @@ impl Session {
         });
     }
 
-    /// Keeps unsent texts for the next time the page is loaded.
-    fn keep(self) {
+    /// Keeps unsent texts for the next time the page is loaded. A change that another tab made is not written again,
+    /// because by then that tab may have changed more.
+    fn keep(self, is_elsewhere: bool) {
         let Some(now) = self.state.try_with_value(Kept::now) else { return };
         let before = self.kept.get_value();
         if now != before {
-            now.write(&before);
+            if !is_elsewhere {
+                now.write(&before);
+            }
             self.kept.set_value(now);
         }
     }
+}
+
+/// Applies an input to the state, shows the state, and carries out the effects.
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, preload(load_handling), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+fn handle(session: Session, input: Input) -> Result<(), SplitLoaderError> {
+    let is_elsewhere = matches!(input, Input::Elsewhere(_));
+    if let Some(effects) = session.state.try_update_value(|state| reduce(state, input)) {
+        session.show();
+        for effect in effects {
+            session.carry_out(effect);
+        }
+        session.keep(is_elsewhere);
+    }
+    Ok(())
 }
 
 fn set<T: Clone + PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: &T) {

@@ -1,7 +1,9 @@
 //! The state of a session as the user sees it.
 
-use tallybook_protocol::{MessageFile, MessageId, MessageStatus};
+use tallybook_protocol::{MessageId, MessageStatus};
 use uuid::Uuid;
+
+use super::files::AttachedFile;
 
 /// The place that a session shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,8 +89,8 @@ pub(crate) struct Edited {
     pub(crate) id: MessageId,
     /// The text of its field.
     pub(crate) text: String,
-    /// The files of the question, without those that the user removed.
-    pub(crate) files: Vec<MessageFile>,
+    /// The files of the question, without those that the user removed, and those that the user added.
+    pub(crate) files: Vec<AttachedFile>,
     /// `true` once the user has changed the text or the files.
     pub(crate) is_changed: bool,
     /// `true` if the edit was started from the message field, which gets the focus back.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     connection::{Connection, LinkStage, Refetch, RefetchReason, Scope, Starting, Stop, StreamPosition, Ticket},
-    files::{AttachedFile, joined_files},
+    files::{AttachedFile, joined_files, ready_files},
     queue::Queue,
     shown::{Edited, Loading, Phase, Place},
     unsent::{KeptEdit, Sent, UnsentMessage},
@@ -246,7 +246,7 @@ impl State {
     /// Returns the text of a question that was edited and is not known to be stored.
     pub(super) fn unsent_edit(&self) -> Option<KeptEdit> {
         if let Some(Edited { id, text, files, .. }) = self.edited.clone().filter(|edited| edited.is_changed) {
-            return Some(KeptEdit { id, text, files });
+            return Some(KeptEdit { id, text, files: ready_files(&files) });
         }
         let sent = self.under_way()?;
         Some(KeptEdit { id: sent.edit_of?, text: sent.content.clone(), files: sent.files.clone() })
@@ -275,7 +275,7 @@ impl State {
             self.edited = Some(Edited {
                 id,
                 text: message.content,
-                files: message.files,
+                files: message.files.into_iter().map(AttachedFile::stored).collect(),
                 is_changed: true,
                 is_from_field: false,
             });

@@ -42,6 +42,11 @@ impl Kept {
         }
     }
 
+    /// Returns `true` if nothing but the text of the message field, and the choice of a plan, is kept.
+    pub(super) fn has_only_text(&self) -> bool {
+        self.files.is_empty() && self.queue.messages.is_empty() && self.edit.is_none() && self.sent.is_none()
+    }
+
     /// Returns what is to be kept of a session.
     pub(super) fn now(state: &State) -> Self {
         Self {
@@ -123,6 +128,11 @@ fn files_from(text: &str) -> Vec<AttachedFile> {
 /// Returns the text and files that are kept of the message field of a conversation, or of a new chat.
 pub(super) fn kept_draft(conversation: Option<Uuid>) -> (String, Vec<AttachedFile>) {
     (drafts::kept(&draft_name(conversation)), files_from(&drafts::kept(&name_of(FILES, conversation))))
+}
+
+/// Keeps the text of the message field of a conversation, or of a new chat.
+pub(super) fn keep_draft(conversation: Option<Uuid>, text: &str) {
+    drafts::keep(&draft_name(conversation), text);
 }
 
 /// Returns the messages that wait in a conversation.

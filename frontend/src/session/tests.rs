@@ -11,6 +11,7 @@ mod queueing;
 mod screen;
 mod server;
 mod steps;
+mod transitions;
 mod world;
 
 use tallybook_protocol::{

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{AnswerMode, FileKind, MessageFile, MessageId, MessagePart, NewMessage};
 
-use super::shown::Edited;
+use super::{files::AttachedFile, shown::Edited};
 
 /// A message that is to be sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +77,7 @@ pub(crate) struct KeptEdit {
 
 impl From<KeptEdit> for Edited {
     fn from(KeptEdit { id, text, files }: KeptEdit) -> Self {
+        let files = files.into_iter().map(AttachedFile::stored).collect();
         Self { id, text, files, is_changed: true, is_from_field: false }
     }
 }

@@ -24,6 +24,13 @@ pub(crate) enum Field {
     InputPrice,
     OutputPrice,
     Temperature,
+    /// A name as in the API, or empty if the provider decides.
+    ReasoningEffort,
+    ThinkingTokens,
+    /// Names, separated by commas, each with `=false` if the part of the request is always sent.
+    Quirks,
+    /// `remove`, or empty to keep the stored key. Shown only if the provider can do without a key.
+    StoredKey,
 
     // Fields of a tool server.
     /// `yes`, or empty. Shown only for an address that needs it.
@@ -61,6 +68,10 @@ impl Field {
             Self::InputPrice => "model-input-price",
             Self::OutputPrice => "model-output-price",
             Self::Temperature => "model-temperature",
+            Self::ReasoningEffort => "model-reasoning-effort",
+            Self::ThinkingTokens => "model-thinking-tokens",
+            Self::Quirks => "model-quirks",
+            Self::StoredKey => "model-stored-key",
             Self::AllowHttp => "server-allow-http",
             Self::Authentication => "server-authentication",
             Self::Header => "server-header",
@@ -83,6 +94,10 @@ impl Field {
             | Self::InputPrice
             | Self::OutputPrice
             | Self::Temperature
+            | Self::ReasoningEffort
+            | Self::ThinkingTokens
+            | Self::Quirks
+            | Self::StoredKey
             | Self::Include
             | Self::Exclude
             | Self::Timeout
@@ -127,6 +142,8 @@ pub(super) struct Texts {
     texts: BTreeMap<Field, String>,
     /// The fields that the user changed. Choosing a model does not change these.
     typed: BTreeSet<Field>,
+    /// The fields that a test has filled. They belong to the tested model.
+    learned: BTreeSet<Field>,
 }
 
 impl std::fmt::Debug for Texts {
@@ -164,6 +181,21 @@ impl Texts {
     pub(super) fn prefill(&mut self, field: Field, text: Option<String>) {
         if !self.is_typed(field) {
             self.texts.insert(field, text.unwrap_or_default());
+        }
+    }
+
+    /// Sets a field to what a test has shown, unless the user or the stored entry has set it.
+    pub(super) fn learn(&mut self, field: Field, text: String) {
+        if self.learned.contains(&field) || (self.get(field).is_empty() && !self.is_typed(field)) {
+            self.prefill(field, Some(text));
+            self.learned.insert(field);
+        }
+    }
+
+    /// Empties the fields that a test of another model has filled.
+    pub(super) fn unlearn(&mut self) {
+        for field in std::mem::take(&mut self.learned) {
+            self.prefill(field, None);
         }
     }
 

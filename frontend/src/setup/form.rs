@@ -1,7 +1,7 @@
 //! The form of an entry: the texts of its fields, and the settings that they stand for.
 
 use serde_json::{Map, Value};
-use tallybook_protocol::{DiscoverModels, DiscoveredModel};
+use tallybook_protocol::{DiscoverModels, DiscoveredModel, ModelTest};
 
 use super::{
     entry::{EntryKind, SetupEntry, fields},
@@ -92,16 +92,26 @@ impl Form {
     }
 
     pub(super) fn write(&mut self, field: Field, text: String) {
+        if matches!(field, Field::Address | Field::Model) {
+            self.texts.unlearn();
+        }
         self.texts.write(field, text);
+    }
+
+    /// Fills the fields with what a test of a model has shown.
+    pub(super) fn learn(&mut self, test: &ModelTest) {
+        model::learn(test, &mut self.texts);
     }
 
     /// Chooses the provider of a model.
     pub(super) fn choose(&mut self, provider: Provider) {
+        self.texts.unlearn();
         self.connection.choose(provider, &mut self.texts);
     }
 
     /// Chooses a model, and fills the fields with what its provider says.
     pub(super) fn pick(&mut self, model: &DiscoveredModel) {
+        self.texts.unlearn();
         model::pick(model, &mut self.texts);
     }
 
@@ -116,13 +126,18 @@ impl Form {
         self.connection.suspect(reason)
     }
 
-    /// Returns `true` if a stored secret stays in use, because the user entered no other one.
+    /// Returns `true` if a stored secret stays in use, because the user neither entered another one nor removed it.
     pub(super) fn keeps_secret(&self) -> bool {
         self.has_stored_secret
             && match self.kind {
-                EntryKind::Model => self.texts.trimmed(Field::Secret).is_none(),
+                EntryKind::Model => self.texts.trimmed(Field::Secret).is_none() && !self.removes_key(),
                 EntryKind::ToolServer => self.text(Field::Authentication) == tool_server::KEEP,
             }
+    }
+
+    /// Returns `true` if the user removes the stored key of a model.
+    fn removes_key(&self) -> bool {
+        self.has_stored_secret && self.text(Field::StoredKey) == model::REMOVE
     }
 
     /// Returns the field in which the user enters the stored secret again.
@@ -137,7 +152,10 @@ impl Form {
     /// removes it.
     pub(super) fn secret(&self) -> Result<Option<Value>, FieldFault> {
         match self.kind {
-            EntryKind::Model => Ok(self.connection.key(&self.texts).map(Value::String)),
+            EntryKind::Model => {
+                let key = self.connection.key(&self.texts).map(Value::String);
+                Ok(key.or_else(|| self.removes_key().then_some(Value::Null)))
+            }
             EntryKind::ToolServer => tool_server::headers(&self.texts, self.has_stored_secret),
         }
     }

@@ -1,7 +1,9 @@
 //! The fields of a model, and the providers that the dialog offers.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
-use tallybook_protocol::{DiscoverModels, DiscoveredModel, ModelFields};
+use tallybook_protocol::{DiscoverModels, DiscoveredModel, ModelFields, ModelTest, TestedToolMode};
 
 use super::{
     entry::{EntryKind, members},
@@ -12,6 +14,9 @@ use super::{
 const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta/openai";
 /// Address of Ollama on the server's machine.
 const OLLAMA_URL: &str = "http://127.0.0.1:11434/v1";
+
+/// Value of [`Field::StoredKey`].
+pub(crate) const REMOVE: &str = "remove";
 
 /// A provider as the dialog offers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +104,12 @@ impl Provider {
     }
 }
 
+/// Returns the request that finds out whether Ollama runs on the server's machine.
+pub(super) fn local_discovery() -> DiscoverModels {
+    let (provider, base_url) = (Provider::Ollama.setting().to_owned(), Some(OLLAMA_URL.to_owned()));
+    DiscoverModels { provider, base_url, optional: true, ..DiscoverModels::default() }
+}
+
 /// Returns the texts of the fields of these settings.
 pub(super) fn texts(settings: &ModelFields) -> Vec<(Field, Option<String>)> {
     let whole = |number: Option<u32>| number.map(|number| number.to_string());
@@ -114,6 +125,9 @@ pub(super) fn texts(settings: &ModelFields) -> Vec<(Field, Option<String>)> {
         (Field::InputPrice, decimal(settings.input_price)),
         (Field::OutputPrice, decimal(settings.output_price)),
         (Field::Temperature, decimal(settings.temperature)),
+        (Field::ReasoningEffort, settings.reasoning_effort.clone()),
+        (Field::ThinkingTokens, whole(settings.thinking_tokens)),
+        (Field::Quirks, Some(shown_quirks(&settings.quirks))),
     ]
 }
 
@@ -131,6 +145,9 @@ pub(super) fn field_in(sentence: &str) -> Option<Field> {
         "input_price" => Some(Field::InputPrice),
         "output_price" => Some(Field::OutputPrice),
         "temperature" => Some(Field::Temperature),
+        "reasoning_effort" => Some(Field::ReasoningEffort),
+        "thinking_tokens" => Some(Field::ThinkingTokens),
+        "quirks" => Some(Field::Quirks),
         _ => None,
     }
 }
@@ -204,7 +221,12 @@ impl ModelConnection {
     /// Returns the request for the provider's models.
     pub(super) fn discovery(self, texts: &Texts) -> DiscoverModels {
         let provider = self.provider.map_or("", Provider::setting).to_owned();
-        DiscoverModels { provider, base_url: self.base_url(texts), api_key: self.key(texts) }
+        DiscoverModels {
+            provider,
+            base_url: self.base_url(texts),
+            api_key: self.key(texts),
+            ..DiscoverModels::default()
+        }
     }
 
     /// Returns the field that is most likely wrong if a request to the provider fails for this reason.
@@ -252,7 +274,9 @@ impl ModelConnection {
             },
             input_price,
             output_price,
-            ..base
+            reasoning_effort: texts.trimmed(Field::ReasoningEffort),
+            thinking_tokens: texts.whole(Field::ThinkingTokens)?,
+            quirks: quirks(texts.get(Field::Quirks)),
         }))
     }
 }
@@ -269,6 +293,35 @@ pub(super) fn pick(model: &DiscoveredModel, texts: &mut Texts) {
         texts.prefill(Field::InputPrice, prices.map(|(price, _)| price.to_string()));
         texts.prefill(Field::OutputPrice, prices.map(|(_, price)| price.to_string()));
     }
+}
+
+/// Fills the fields with what a test of the model has shown.
+pub(super) fn learn(test: &ModelTest, texts: &mut Texts) {
+    if !test.ok {
+        return;
+    }
+    texts.learn(Field::Vision, yes_or_no(test.vision));
+    match test.tools {
+        TestedToolMode::Native => texts.learn(Field::ToolMode, "native".to_owned()),
+        TestedToolMode::Prompted => texts.learn(Field::ToolMode, "prompt".to_owned()),
+        TestedToolMode::Unknown => {}
+    }
+}
+
+/// Returns quirks as the user types them.
+fn shown_quirks(quirks: &BTreeMap<String, bool>) -> String {
+    let shown = quirks.iter().map(|(name, is_on)| if *is_on { name.clone() } else { format!("{name}=false") });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the quirks in a text.
+fn quirks(text: &str) -> BTreeMap<String, bool> {
+    let quirks = text.split([',', '、', '\n']).map(str::trim).filter(|quirk| !quirk.is_empty());
+    let read = |quirk: &str| match quirk.split_once('=') {
+        Some((name, value)) => (name.trim().to_owned(), value.trim() != "false"),
+        None => (quirk.to_owned(), true),
+    };
+    quirks.map(read).collect()
 }
 
 fn yes_or_no(is_so: bool) -> String {

@@ -69,14 +69,19 @@ impl Dialog {
     fn carry_out(self, effect: SetupEffect) {
         let kind = self.kind;
         match effect {
+            SetupEffect::FindLocal(provider) => spawn_local(async move {
+                if let Ok(found) = api::discover(&provider).await {
+                    self.feed(SetupInput::FoundLocal(found.items));
+                }
+            }),
             SetupEffect::Find(ticket, provider) => {
                 self.request(async move { SetupInput::Found(ticket, api::discover(&provider).await) });
             }
             SetupEffect::Test(ticket, new) => {
                 self.request(async move { SetupInput::Tested(ticket, api::test_new(kind, &new).await) });
             }
-            SetupEffect::TestStored(ticket, name) => {
-                self.request(async move { SetupInput::Tested(ticket, api::test(kind, &name).await) });
+            SetupEffect::TestStored(ticket, name, changes) => {
+                self.request(async move { SetupInput::Tested(ticket, api::test(kind, &name, Some(&changes)).await) });
             }
             SetupEffect::Add(ticket, new) => {
                 self.request(async move { SetupInput::Saved(ticket, api::add(kind, &new).await) });

@@ -159,6 +159,21 @@ fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
 }
 
 #[test]
+fn opening_the_dialog_looks_for_ollama() {
+    let mut setup = Setup::new(EntryKind::Model, None);
+    let effects = setup.take(SetupInput::Open);
+    let [SetupEffect::FindLocal(asked)] = effects.as_slice() else { panic!("{} effects", effects.len()) };
+    let address = asked.base_url.as_deref();
+    assert_eq!((asked.provider.as_str(), address, asked.optional), ("ollama", Some("http://127.0.0.1:11434/v1"), true));
+    assert_eq!(setup.work(), None, "the user does not wait for it");
+    assert!(!setup.is_found(Provider::Ollama));
+    assert!(setup.take(SetupInput::FoundLocal(offer().items)).is_empty());
+    assert!(setup.is_found(Provider::Ollama) && !setup.is_found(Provider::Compatible));
+    assert!(edited().take(SetupInput::Open).is_empty());
+    assert!(Setup::new(EntryKind::ToolServer, None).take(SetupInput::Open).is_empty());
+}
+
+#[test]
 fn a_missing_key_or_address_is_reported_at_its_field() {
     let mut setup = Setup::new(EntryKind::Model, None);
     setup.take(SetupInput::Choose(Provider::Anthropic));
@@ -322,17 +337,74 @@ fn a_change_sends_only_what_differs() {
     assert_eq!(Value::Object(changes.clone()), json!({"api_key": "new"}));
 }
 
-#[test]
-fn a_stored_key_is_used_only_by_the_stored_model() {
-    let mut setup = edited();
-    assert!(matches!(setup.take(SetupInput::Test).as_slice(), [SetupEffect::TestStored(_, name)] if name == "Large"));
+/// Starts the test of the stored model, and returns the changes that it sends.
+fn test_stored(setup: &mut Setup) -> Value {
+    let effects = setup.take(SetupInput::Test);
+    let [SetupEffect::TestStored(_, name, changes)] = effects.as_slice() else { panic!("{} effects", effects.len()) };
+    assert_eq!(name, "Large");
     setup.take(SetupInput::Cancel);
-    focuses(&mut setup, SetupInput::Find, Some(Field::Secret));
-    assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::SecretAgain))));
+    Value::Object(changes.clone())
+}
+
+#[test]
+fn a_stored_key_is_used_only_with_the_stored_address() {
+    let mut setup = edited();
+    assert_eq!(test_stored(&mut setup), json!({}));
     write(&mut setup, Field::Model, "larger");
-    focuses(&mut setup, SetupInput::Test, Some(Field::Secret));
+    assert_eq!(test_stored(&mut setup), json!({"model": "larger"}));
+    let effects = setup.take(SetupInput::Find);
+    let [SetupEffect::Find(_, asked)] = effects.as_slice() else { panic!("{} effects", effects.len()) };
+    assert_eq!((asked.name.as_deref(), asked.api_key.as_deref()), (Some("Large"), None));
+
+    let mut elsewhere = stored();
+    elsewhere.fields.base_url = Some("http://127.0.0.1:8000/v1".to_owned());
+    let mut setup = Setup::new(EntryKind::Model, Some(elsewhere.into()));
+    write(&mut setup, Field::Address, "http://127.0.0.1:9000/v1");
+    for input in [SetupInput::Find, SetupInput::Test, SetupInput::Save] {
+        focuses(&mut setup, input, Some(Field::Secret));
+        assert_eq!(problem(&setup), Some((Some(Field::Secret), Reason::Field(Fault::SecretAgain))));
+    }
     write(&mut setup, Field::Secret, "again");
-    begin_testing(&mut setup);
+    assert_eq!(test_stored(&mut setup), json!({"base_url": "http://127.0.0.1:9000/v1", "api_key": "again"}));
+    write(&mut setup, Field::Secret, "");
+    write(&mut setup, Field::StoredKey, "remove");
+    assert_eq!(test_stored(&mut setup), json!({"base_url": "http://127.0.0.1:9000/v1", "api_key": null}));
+}
+
+#[test]
+fn a_test_fills_the_fields_that_are_not_set() {
+    let tested = |setup: &mut Setup, tools: TestedToolMode, vision: bool| {
+        let ticket = begin_testing(setup);
+        let test = ModelTest { ok: true, text: "Hello".to_owned(), ms: 900, error: None, tools, vision };
+        setup.take(SetupInput::Tested(ticket, Ok(TestResult::Model(test))));
+    };
+    let fields = [Field::ToolMode, Field::Vision];
+    let mut setup = with_key(Provider::OpenAi);
+    write(&mut setup, Field::Model, "gpt");
+    write(&mut setup, Field::Name, "GPT");
+    tested(&mut setup, TestedToolMode::Native, false);
+    assert_eq!(texts(&setup, &fields), ["native", "no"]);
+    assert!(setup.test().is_some());
+    write(&mut setup, Field::Model, "other");
+    assert_eq!(texts(&setup, &fields), ["", ""], "it was about the other model");
+    tested(&mut setup, TestedToolMode::Unknown, true);
+    assert_eq!(texts(&setup, &fields), ["", "yes"]);
+    write(&mut setup, Field::Vision, "");
+    write(&mut setup, Field::ToolMode, "prompt");
+    tested(&mut setup, TestedToolMode::Native, true);
+    assert_eq!(texts(&setup, &fields), ["prompt", ""], "the admin chose");
+}
+
+#[test]
+fn effort_reasoning_tokens_and_quirks_are_changed() {
+    let mut setup = edited();
+    assert_eq!(texts(&setup, &[Field::ReasoningEffort, Field::Quirks]), ["low", "no_images"]);
+    write(&mut setup, Field::ReasoningEffort, "");
+    write(&mut setup, Field::ThinkingTokens, "2,048");
+    write(&mut setup, Field::Quirks, "no_stop, no_images = false");
+    let quirks = json!({"no_images": false, "no_stop": true});
+    let expected = json!({"reasoning_effort": null, "thinking_tokens": 2048, "quirks": quirks});
+    assert_eq!(test_stored(&mut setup), expected);
 }
 
 #[test]

@@ -21,10 +21,6 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{ .Values.database.volume.existingClaim | default .Release.Name }}
 {{- end }}
 
-{{- define "tallybook.allowedHosts" -}}
-{{ join "," .Values.hosts | default "localhost" }}
-{{- end }}
-
 {{- /* The settings, as the data of the ConfigMap. Fails if the values contradict each other. */ -}}
 {{- define "tallybook.settings" -}}
 {{- $reserved := list "HOST" "PORT" "ALLOWED_HOSTS" "TRUSTED_PROXIES" "SHUTDOWN_GRACE_SECS" }}
@@ -39,7 +35,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end -}}
 HOST: 0.0.0.0
 PORT: "3000"
-ALLOWED_HOSTS: {{ include "tallybook.allowedHosts" . | quote }}
+ALLOWED_HOSTS: {{ join "," .Values.hosts | default "localhost" | quote }}
 {{- if and .Values.hosts (not (hasKey .Values.settings "PUBLIC_URL")) }}
 PUBLIC_URL: {{ first .Values.hosts | printf "https://%s" | quote }}
 {{- end }}

@@ -58,31 +58,17 @@ spec:
         - secretRef:
             name: {{ . }}
         {{- end }}
-      {{- if or (eq .Values.database.kind "sqlite") .Values.serviceMonitor.enabled }}
+      {{- if eq .Values.database.kind "sqlite" }}
       env:
-        {{- if eq .Values.database.kind "sqlite" }}
         # Takes precedence over a variable of the Secret.
         - name: DATABASE_URL
           value: sqlite:///var/lib/tallybook/tallybook.db
-        {{- end }}
-        {{- if .Values.serviceMonitor.enabled }}
-        # Prometheus sends the pod's own address as the host.
-        - name: POD_IP
-          valueFrom:
-            fieldRef:
-              fieldPath: status.podIP
-        - name: ALLOWED_HOSTS
-          value: {{ include "tallybook.allowedHosts" . }},$(POD_IP)
-        {{- end }}
       {{- end }}
       # A first start may create the tables, or wait while another replica creates them.
       startupProbe:
         httpGet:
           path: /healthz
           port: http
-          httpHeaders:
-            - name: Host
-              value: localhost
         periodSeconds: 2
         failureThreshold: 180
       # Not ready: the database is out of reach, the replica is shutting down, or there isn't an admin yet. New requests
@@ -91,9 +77,6 @@ spec:
         httpGet:
           path: /readyz
           port: http
-          httpHeaders:
-            - name: Host
-              value: localhost
         periodSeconds: 5
         timeoutSeconds: 4
         failureThreshold: 2
@@ -102,9 +85,6 @@ spec:
         httpGet:
           path: /healthz
           port: http
-          httpHeaders:
-            - name: Host
-              value: localhost
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
@@ -136,7 +116,9 @@ spec:
         {{- end }}
   volumes:
     - name: tmp
-      emptyDir: {}
+      # On the node's disk. Uploads are written here while they arrive: up to 32 at once, of MAX_FILE_BYTES.
+      emptyDir:
+        sizeLimit: 5Gi
     {{- if eq .Values.database.kind "sqlite" }}
     - name: data
       persistentVolumeClaim:

@@ -6,7 +6,10 @@ mod licenses;
 mod parts;
 mod sbom;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -27,12 +30,17 @@ pub(crate) struct Options {
     folder: PathBuf,
 }
 
-/// Writes the notices to a folder.
+/// Writes the notices to the folder in the options.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    write(&options.folder)
+}
+
+/// Writes the notices to a folder.
+pub(crate) fn write(folder: &Path) -> Result<()> {
     let notices = checked()?;
-    fs::create_dir_all(&options.folder).with_context(|| format!("cannot create {}", options.folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for (name, content) in notices.files {
-        fs::write(options.folder.join(name), content)?;
+        fs::write(folder.join(name), content)?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ const LIMIT: &str = "name the limit, with its unit";
 const TERM: &str = "use the field's term";
 const BEGIN: &str = "begin with a verb, or with a noun that names the thing";
 
-const RULES: [Written; 15] = [
+const RULES: [Written; 16] = [
     everywhere(r"who(so)?(m)?ever|whosever|nobody|somebody|everybody|oneself|one's", "", ACTOR),
     everywhere(r"one (can|may|has|sees|goes|must|wants|reads|knows|does)", "", ACTOR),
     everywhere(r"what (came|comes|becomes|became|is left|stands|there is) (of|in|at)", "", NOUN),
@@ -59,6 +59,12 @@ const RULES: [Written; 15] = [
         pattern: r"^(what|who|whose|how|where|whether|the same|said of|gives)\b",
         except: "",
         advice: BEGIN,
+    },
+    Written {
+        place: Some(Place::Interface),
+        pattern: r"(?-i:[A-Z]+[a-z]+[A-Z]\w*)",
+        except: "^(javascript|openrouter|openai|github|mysql|mariadb|sqlite)$",
+        advice: "say it in words: a text of the page has no names of types",
     },
     Written { place: None, pattern: r"^\|(\s*\|)+$", except: "", advice: "give each column a name" },
 ];

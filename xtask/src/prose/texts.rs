@@ -20,6 +20,8 @@ pub(super) enum Place {
     Header,
     /// A doc comment of a Rust item.
     DocComment,
+    /// A string of the page's texts.
+    Interface,
     #[default]
     Other,
 }
@@ -51,6 +53,8 @@ pub(super) enum Kind {
     Document,
     /// Comments, strings, and names are prose.
     Code,
+    /// Code whose strings are the page's texts.
+    Interface,
 }
 
 impl Kind {
@@ -62,6 +66,7 @@ impl Kind {
         }
         match name.rsplit_once('.')?.1 {
             "md" | "txt" | "toml" | "html" | "yml" | "yaml" => Some(Self::Document),
+            "rs" if path.starts_with("frontend/src/i18n") => Some(Self::Interface),
             "rs" | "ts" | "mjs" | "js" | "css" | "sql" | "py" | "sh" => Some(Self::Code),
             _ => None,
         }
@@ -72,7 +77,8 @@ impl Kind {
 pub(super) fn of(kind: Kind, file: &str) -> Vec<Text> {
     match kind {
         Kind::Document => paragraphs(file),
-        Kind::Code => comments_and_strings(file),
+        Kind::Code => comments_and_strings(file, Place::Other),
+        Kind::Interface => comments_and_strings(file, Place::Interface),
     }
 }
 
@@ -92,7 +98,7 @@ fn paragraphs(file: &str) -> Vec<Text> {
     texts
 }
 
-fn comments_and_strings(file: &str) -> Vec<Text> {
+fn comments_and_strings(file: &str, of_strings: Place) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut open = Text::default();
     // The marker of the line before; empty if that was not a comment.
@@ -115,7 +121,7 @@ fn comments_and_strings(file: &str) -> Vec<Text> {
         if !comment.is_empty() {
             open.push(number, comment);
         } else if marker.is_empty() {
-            texts.extend(within(line).map(|text| Text::of_line(number, &text)));
+            texts.extend(within(line, of_strings).map(|(text, place)| Text { place, ..Text::of_line(number, &text) }));
         }
     }
     texts.push(open);
@@ -136,7 +142,7 @@ fn comment_of(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Returns the texts within a line of code: longer strings, the comment at its end, and the name of a function.
-fn within(line: &str) -> impl Iterator<Item = String> {
+fn within(line: &str, of_strings: Place) -> impl Iterator<Item = (String, Place)> {
     static STRING: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#""((?:[^"\\]|\\.){12,})"|'((?:[^'\\]|\\.){12,})'|`((?:[^`\\]|\\.){12,})`"#).ok());
     let strings = STRING.iter().flat_map(|pattern| pattern.captures_iter(line));
@@ -145,5 +151,7 @@ fn within(line: &str) -> impl Iterator<Item = String> {
     let comment = line.split_once(" // ").map(|(_, comment)| comment.to_owned());
     let name =
         line.split_once("fn ").and_then(|(_, name)| name.split(['(', '<']).next()).map(|name| name.replace('_', " "));
-    strings.chain(comment).chain(name).collect::<Vec<_>>().into_iter()
+    let strings = strings.map(|text| (text, of_strings));
+    let others = comment.into_iter().chain(name).map(|text| (text, Place::Other));
+    strings.chain(others).collect::<Vec<_>>().into_iter()
 }

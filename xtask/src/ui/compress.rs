@@ -11,10 +11,20 @@ use anyhow::{Context as _, Result, ensure};
 use brotli::enc::BrotliEncoderParams;
 use flate2::{Compression, write::GzEncoder};
 
-/// Maximum total size of a first visit, in compressed bytes. The page must load at once on a slow connection, too.
-const FIRST_LOAD_LIMIT: u64 = 350_000;
-/// Assumed size of the document in that total, in bytes. The server renders it.
-const DOCUMENT: u64 = 10_000;
+/// The budget of a first visit. The page must load at once on a slow connection, too.
+pub(crate) struct Budget {
+    /// The page that the visit begins with.
+    page: &'static str,
+    /// Assumed size of the document, which the server renders, in compressed bytes.
+    document: u64,
+    /// Maximum total size of the document and the files that it loads, in compressed bytes.
+    limit: u64,
+}
+
+pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_000, limit: 320_000 };
+
+/// A conversation of 20 messages.
+pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 660_000 };
 
 /// File extensions of the compressed forms; the server has the same list.
 const ENDS: [&str; 2] = ["br", "gz"];
@@ -50,30 +60,32 @@ pub(crate) fn none(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the size of a first visit in compressed bytes, including the document.
-pub(crate) fn first_load(files: &[PathBuf]) -> Result<u64> {
-    let sizes = files.iter().map(|file| {
-        let form = if is_compressed(file) { file.clone() } else { form(file, "br") };
-        fs::metadata(&form).map(|data| data.len()).with_context(|| format!("cannot read {}", form.display()))
-    });
-    sizes.sum::<Result<u64>>().map(|sum| sum + DOCUMENT)
-}
+impl Budget {
+    /// Returns the size of a first visit that loads these files, in compressed bytes and with the document.
+    pub(crate) fn loaded(&self, files: &[PathBuf]) -> Result<u64> {
+        let sizes = files.iter().map(|file| {
+            let form = if is_compressed(file) { file.clone() } else { form(file, "br") };
+            fs::metadata(&form).map(|data| data.len()).with_context(|| format!("cannot read {}", form.display()))
+        });
+        sizes.sum::<Result<u64>>().map(|sum| sum + self.document)
+    }
 
-/// Describes the size of the first visit.
-pub(crate) fn describe_first_load(bytes: u64) -> String {
-    let [loaded, limit] = [bytes, FIRST_LOAD_LIMIT].map(|bytes| bytes.div_ceil(1000));
-    format!("a first visit loads {loaded} KB, compressed; it should be at most {limit} KB")
-}
+    /// Describes the size of the first visit.
+    pub(crate) fn describe(&self, bytes: u64) -> String {
+        let [loaded, limit] = [bytes, self.limit].map(|bytes| bytes.div_ceil(1000));
+        format!("a first visit to {} loads {loaded} KB, compressed; it should be at most {limit} KB", self.page)
+    }
 
-/// Returns an error if the first visit is too large.
-pub(crate) fn check_first_load(bytes: u64) -> Result<()> {
-    ensure!(
-        bytes <= FIRST_LOAD_LIMIT,
-        "{}. Draw with `lazy` (frontend/src/components/lazy.rs) what a new chat does without, put its style into \
-         frontend/style/lazy, or leave it out",
-        describe_first_load(bytes)
-    );
-    Ok(())
+    /// Returns an error if the first visit is too large.
+    pub(crate) fn check(&self, bytes: u64) -> Result<()> {
+        ensure!(
+            bytes <= self.limit,
+            "{}. Draw with `lazy` (frontend/src/components/lazy.rs) what the page does without, put its style into \
+             frontend/style/lazy, or leave it out",
+            self.describe(bytes)
+        );
+        Ok(())
+    }
 }
 
 /// Returns `true` if a file is a compressed form of another.
@@ -142,12 +154,12 @@ mod tests {
     fn a_page_that_is_too_large_is_not_released() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("page.wasm");
-        for (bytes, too_much) in [(200_000, false), (340_000, false), (340_001, true)] {
+        for (bytes, too_much) in [(200_000, false), (310_000, false), (310_001, true)] {
             fs::write(form(&file, "br"), vec![0; bytes])?;
-            let checked = check_first_load(first_load(slice::from_ref(&file))?);
+            let checked = NEW_CHAT.check(NEW_CHAT.loaded(slice::from_ref(&file))?);
             assert_eq!(checked.is_err(), too_much, "{checked:?}");
             if let Err(error) = checked {
-                assert!(error.to_string().starts_with("a first visit loads 351 KB"), "{error}");
+                assert!(error.to_string().starts_with("a first visit to a new chat loads 321 KB"), "{error}");
             }
         }
         Ok(())

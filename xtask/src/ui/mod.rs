@@ -71,21 +71,17 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     assets::copy_all(&site)?;
     write_licenses(&site)?;
     let styles = [assets::STYLE, assets::LAZY_STYLE, assets::DOCUMENT_STYLE, assets::FONT].map(str::to_owned);
-    let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(styles).collect();
+    let mut made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(styles).collect();
+    made.extend(names(&chunks(&pkg)?));
+    made.sort();
+    made.dedup();
     assets::keep_only(&pkg, &made)?;
 
     let files = assets::files(&site)?;
     if options.release {
         compress::all(&files)?;
-        let first: Vec<_> = files.iter().filter(|file| is_loaded_first(file)).cloned().collect();
-        let bytes = compress::first_load(&first)?;
-        say(&compress::describe_first_load(bytes));
         // Without wasm-opt the page is known to be too large.
-        if optimizer.is_some()
-            && let Some(warning) = over_budget(compress::check_first_load(bytes), env::var_os("CI").is_some())?
-        {
-            say(&warning);
-        }
+        check_budgets(&files, optimizer.is_some())?;
     } else {
         compress::none(&files)?;
     }
@@ -118,6 +114,21 @@ fn write_licenses(site: &Path) -> Result<()> {
     fingerprint::write(&note, &fingerprint)
 }
 
+/// Checks the sizes of first visits, if they are final.
+fn check_budgets(files: &[PathBuf], are_final: bool) -> Result<()> {
+    let mut first: Vec<_> = files.iter().filter(|file| is_loaded_first(file)).cloned().collect();
+    let new_chat = compress::NEW_CHAT.loaded(&first)?;
+    first.extend(files.iter().filter(|file| is_of_messages(file)).cloned());
+    let conversation = compress::CONVERSATION.loaded(&first)?;
+    for (budget, bytes) in [(compress::NEW_CHAT, new_chat), (compress::CONVERSATION, conversation)] {
+        say(&budget.describe(bytes));
+        if are_final && let Some(warning) = over_budget(budget.check(bytes), env::var_os("CI").is_some())? {
+            say(&warning);
+        }
+    }
+    Ok(())
+}
+
 /// Returns the warning about a page that is too large. In CI it is an error: a user who builds a release needs a page,
 /// and CI needs the budget.
 fn over_budget(checked: Result<()>, is_ci: bool) -> Result<Option<String>> {
@@ -128,6 +139,23 @@ fn over_budget(checked: Result<()>, is_ci: bool) -> Result<Option<String>> {
     }
 }
 
+/// Returns the chunks in a folder. Which of them are shared is known only after the program was split.
+fn chunks(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = files_below(folder)?;
+    files.retain(|file| split::is_chunk(file));
+    Ok(files)
+}
+
+fn names(files: &[PathBuf]) -> Vec<String> {
+    files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned())).collect()
+}
+
+/// Returns `true` for a file that a first visit to a conversation loads in addition.
+fn is_of_messages(file: &Path) -> bool {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    split::is_chunk(file) && name.contains("messages") || file.ends_with(assets::LAZY_STYLE)
+}
+
 fn is_loaded_first(file: &Path) -> bool {
     let mut lazy = PROGRAMS.iter().flat_map(Program::lazy_files);
     // Icons are used only once the app is installed.
@@ -136,6 +164,7 @@ fn is_loaded_first(file: &Path) -> bool {
         && !file.ends_with(LICENSES)
         && !file.ends_with(assets::LAZY_STYLE)
         && !file.ends_with(assets::DOCUMENT_STYLE)
+        && !split::is_chunk(file)
         && !lazy.any(|lazy| file.ends_with(lazy))
 }
 
@@ -163,11 +192,17 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
             split.files()?.iter().try_for_each(|file| sizes::print(file))?;
         }
         bindgen::bind(&split.main, program.name, &bound, true, options.release)?;
-        split.join(program.parts, &bound.join(program.script()))?;
+        split.join(&bound.join(program.script()))?;
     }
     if let Some(optimizer) = optimizer {
-        for file in program.files().iter().filter(|file| Path::new(file).extension().is_some_and(|end| end == "wasm")) {
-            optimize::run(optimizer, &bound.join(file))?;
+        for file in files_below(&bound)?.iter().filter(|file| file.extension().is_some_and(|end| end == "wasm")) {
+            optimize::run(optimizer, file)?;
+        }
+    }
+    if !program.parts.is_empty() {
+        let new = names(&chunks(&bound)?);
+        for old in chunks(pkg)?.iter().filter(|old| !new.iter().any(|name| old.ends_with(name))) {
+            fs::remove_file(old).with_context(|| format!("cannot remove {}", old.display()))?;
         }
     }
     assets::move_all(&bound, pkg)?;

@@ -11,7 +11,7 @@ pub(crate) struct Program {
     pub(super) name: &'static str,
     /// `true` if a first visit loads it.
     pub(super) first: bool,
-    /// Names of its lazy chunks, which a first visit doesn't load.
+    /// Names of its lazy chunks, which a first visit doesn't load. Code that several of them need is in further chunks.
     pub(super) parts: &'static [&'static str],
 }
 
@@ -21,7 +21,7 @@ pub(crate) const PROGRAMS: [Program; 2] = [
         features: &["browser"],
         name: "tallybook",
         first: true,
-        parts: &["messages", "others"],
+        parts: &["frame", "messages", "others"],
     },
     Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false, parts: &[] },
 ];

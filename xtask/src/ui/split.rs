@@ -1,8 +1,9 @@
 //! Splits a WASM module into a main part and chunks that are loaded when they are first needed. Split points are marked
-//! in the source with `wasm_split`. Code that is reachable from only one split point goes into its chunk. Code that is
-//! reachable from several goes into a shared chunk.
+//! in the source with `wasm_split`. Code that is reachable from the split points of only one chunk goes into that chunk.
+//! Code that several chunks need goes into a chunk that these share, which is named after them.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -18,10 +19,21 @@ const LINK: &str = "./link.js";
 /// Linker argument that keeps relocations in the file. Only they show which code belongs to which chunk.
 pub(crate) const LINK_ARGUMENT: &str = "link-arg=--emit-relocs";
 
-/// Returns the file names of these chunks and of the chunk that they share.
+/// Prefix of the names of chunks.
+const CHUNK: &str = "split_";
+
+/// Prefix of the names that the splitter gives to shared chunks.
+const SHARED: &str = "chunk_";
+
+/// Returns the file names of these chunks.
 pub(crate) fn files_of(parts: &[&str]) -> Vec<String> {
-    let shared = (parts.len() > 1).then_some("shared");
-    parts.iter().copied().chain(shared).map(|part| format!("split_{part}.wasm")).collect()
+    parts.iter().map(|part| format!("{CHUNK}{part}.wasm")).collect()
+}
+
+/// Returns `true` for the file of a chunk, which may be shared.
+pub(crate) fn is_chunk(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(CHUNK) && file.extension().is_some_and(|end| end == "wasm")
 }
 
 /// A split WASM module.
@@ -31,6 +43,8 @@ pub(crate) struct Split {
     /// The loader of the chunks.
     link: PathBuf,
     folder: PathBuf,
+    /// The splitter's names of the shared chunks, and those that they get.
+    shared: Vec<(String, String)>,
 }
 
 /// Splits cargo's WASM file of the module `name`. `folder` must be empty.
@@ -43,8 +57,25 @@ pub(crate) fn split(wasm: &Path, name: &str, folder: &Path) -> Result<Split> {
     options.main_out_path = &main;
     options.link_name = LINK;
     options.main_module = &module;
-    transform(options).map_err(|error| anyhow!("cannot split {}: {error:#}", wasm.display()))?;
-    Ok(Split { link: folder.join(LINK), folder: folder.to_owned(), main })
+    let split = transform(options).map_err(|error| anyhow!("cannot split {}: {error:#}", wasm.display()))?;
+    let loaded = split.prefetch_map.iter().map(|(part, files)| (&**part, files.iter().map(String::as_str).collect()));
+    let shared = shared_names(&loaded.collect::<Vec<_>>());
+    Ok(Split { link: folder.join(LINK), folder: folder.to_owned(), shared, main })
+}
+
+/// Returns the splitter's name of each shared chunk, and the names of the chunks that need it, joined. `loaded` has the
+/// files that are loaded for each chunk.
+fn shared_names(loaded: &[(&str, Vec<&str>)]) -> Vec<(String, String)> {
+    let files: BTreeSet<_> =
+        loaded.iter().flat_map(|(_, files)| files).filter(|file| file.starts_with(SHARED)).collect();
+    let named = files.into_iter().map(|file| {
+        let parts = loaded.iter().filter(|(_, files)| files.contains(file)).map(|(part, _)| *part);
+        (
+            (*file).to_owned(),
+            format!("{CHUNK}{}", parts.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("_")),
+        )
+    });
+    named.collect()
 }
 
 impl Split {
@@ -58,29 +89,18 @@ impl Split {
     /// Moves the chunks next to the main part, and adds their loader to the main part's JavaScript. As a separate file,
     /// the loader would import the main part by its module name. That module may have failed to load, while the page
     /// runs one that it requested again.
-    pub(crate) fn join(&self, parts: &[&str], script: &Path) -> Result<()> {
+    pub(crate) fn join(&self, script: &Path) -> Result<()> {
         let (program, mut link) = (read(script)?, read(&self.link)?);
-        for file in files_of(parts) {
-            let mut made = self.folder.join(&file);
-            if !made.is_file() {
-                // The name of the shared chunk contains its number.
-                made = self.shared()?;
-                let number = made.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                link = link.replace(&number, &file);
-            }
-            let place = script.with_file_name(file);
-            fs::rename(made, &place).with_context(|| format!("cannot write {}", place.display()))?;
+        for (made, name) in &self.shared {
+            link = link.replace(&format!("{made}.wasm"), &format!("{name}.wasm"));
+            fs::rename(self.folder.join(format!("{made}.wasm")), self.folder.join(format!("{name}.wasm")))
+                .with_context(|| format!("the splitter wrote no {made}.wasm"))?;
+        }
+        for file in self.files()?.iter().filter(|file| is_chunk(file)) {
+            let place = script.with_file_name(file.file_name().unwrap_or_default());
+            fs::rename(file, &place).with_context(|| format!("cannot write {}", place.display()))?;
         }
         fs::write(script, with_link(&program, &link)?).with_context(|| format!("cannot write {}", script.display()))
-    }
-
-    fn shared(&self) -> Result<PathBuf> {
-        let files = fs::read_dir(&self.folder)?.collect::<Result<Vec<_>, _>>()?;
-        let mut chunks = files.iter().filter(|file| file.file_name().to_string_lossy().starts_with("chunk_"));
-        match (chunks.next(), chunks.next()) {
-            (Some(chunk), None) => Ok(chunk.path()),
-            _ => bail!("the program does not have exactly one shared chunk"),
-        }
     }
 }
 
@@ -108,6 +128,17 @@ fn read(file: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shared_chunks_are_named_after_the_chunks_that_need_them() {
+        let loaded = [
+            ("others", vec!["chunk_4", "chunk_5", "split_others"]),
+            ("frame", vec!["chunk_5", "split_frame"]),
+            ("messages", vec!["chunk_4", "chunk_5", "split_messages"]),
+        ];
+        let names = [("chunk_4", "split_messages_others"), ("chunk_5", "split_frame_messages_others")];
+        assert_eq!(shared_names(&loaded), names.map(|(made, name)| (made.to_owned(), name.to_owned())));
+    }
 
     #[test]
     fn the_loader_of_the_chunks_goes_into_the_main_script() -> Result<()> {

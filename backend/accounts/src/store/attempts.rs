@@ -5,8 +5,6 @@ use tallybook_database::{Database, Transaction, now};
 
 use super::super::throttle::Subject;
 
-const DELETE: &str = "DELETE FROM sign_in_attempts WHERE subject = ?";
-
 /// Counts an attempt as a failure, before its outcome is known, and returns `None`. If attempts are blocked, counts
 /// nothing and returns the time at which the block ends.
 pub(crate) async fn count(
@@ -71,7 +69,12 @@ pub(crate) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()
 
 /// Deletes the counter of a subject.
 pub(crate) async fn forget(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    db.writer().query(DELETE).bind(&subject.hash.0).execute().await.map(|_| ())
+    db.writer()
+        .query("DELETE FROM sign_in_attempts WHERE subject = ?")
+        .bind(&subject.hash.0)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Deletes counters whose last attempt was before `before`, and the oldest ones beyond `most` rows.

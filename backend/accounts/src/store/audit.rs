@@ -1,6 +1,7 @@
 //! SQL on `audit_log`. Rows are added and never changed, except that an erasure replaces the user's name.
 
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, now, select};
 use tallybook_protocol::first_chars;
 
@@ -10,6 +11,9 @@ const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject,
 
 /// Maximum length of a subject, in characters: the width of its column.
 const MAX_SUBJECT_CHARS: usize = 200;
+
+/// Maximum length of a value before or after a change, as JSON, in bytes. It has room for 1,000 budgets.
+const MAX_VALUE_BYTES: usize = 256 * 1024;
 
 /// Maximum number of rows that one statement reads or adds.
 const ROWS_AT_ONCE: u32 = 500;
@@ -155,6 +159,36 @@ pub async fn note(
     let subject = first_chars(subject, MAX_SUBJECT_CHARS);
     let query = tx.query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
     query.bind(now()).execute().await.map(|_| ())
+}
+
+/// Adds a row about a change by `actor`, like [`note`], with the values before and after. `None` is the value before a
+/// creation or after a deletion. The values must not contain secrets. In place of one that is too long, its length is
+/// stored.
+pub async fn note_change(
+    tx: &mut Transaction,
+    actor: UserId,
+    action: Action,
+    subject: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+) -> sqlx::Result<()> {
+    let query = tx
+        .query(
+            "INSERT INTO audit_log (actor_id, user_id, action, subject, before_value, after_value, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(actor)
+        .bind(actor)
+        .bind(action.as_str())
+        .bind(first_chars(subject, MAX_SUBJECT_CHARS))
+        .bind(before.map(stored_value))
+        .bind(after.map(stored_value));
+    query.bind(now()).execute().await.map(|_| ())
+}
+
+fn stored_value(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() > MAX_VALUE_BYTES { json!({"omitted_bytes": text.len()}).to_string() } else { text }
 }
 
 /// Adds a row for each of `users`, like [`note`].

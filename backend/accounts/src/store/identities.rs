@@ -6,8 +6,6 @@ use tallybook_protocol::Identity;
 
 use super::super::UserId;
 
-const DELETE: &str = "DELETE FROM identities WHERE id = ? AND user_id = ?";
-
 /// An identity to link.
 #[derive(Clone, Debug)]
 pub(crate) struct NewIdentityRow {
@@ -103,7 +101,7 @@ pub(crate) async fn used(db: &Database, id: i64, label: &str) -> sqlx::Result<()
 
 /// Unlinks one of a user's identities. Returns `false` if the user has no identity with this ID.
 pub(crate) async fn delete(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<bool> {
-    let done = tx.query(DELETE).bind(id).bind(user).execute().await?;
+    let done = tx.query("DELETE FROM identities WHERE id = ? AND user_id = ?").bind(id).bind(user).execute().await?;
     Ok(done.rows == 1)
 }
 

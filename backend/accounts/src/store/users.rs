@@ -14,8 +14,6 @@ const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND r
 /// An ID that no user has, lower than all user IDs.
 pub(crate) const NO_USER: UserId = UserId(0);
 
-const COUNT: &str = "SELECT COUNT(*) FROM users";
-
 const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
 
 // Two updates: one that changes the row, and one that changes it back. A lock alone would not be enough, because nodes
@@ -25,8 +23,6 @@ const LOCK_USER: [&str; 2] = [
     "UPDATE users SET generation = generation + 1 WHERE id = ?",
     "UPDATE users SET generation = generation - 1 WHERE id = ?",
 ];
-
-const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
 
 const LIST_WITHOUT_SKELETON: &str = "SELECT id, name FROM users WHERE name_skeleton IS NULL LIMIT ?";
 
@@ -112,7 +108,7 @@ pub(crate) async fn has_way_in(tx: &mut Transaction, id: UserId, issuer: Option<
 }
 
 pub(crate) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
-    tx.query(COUNT).fetch_value().await
+    tx.query("SELECT COUNT(*) FROM users").fetch_value().await
 }
 
 /// Returns `true` if another account's name looks like this one.
@@ -213,7 +209,11 @@ pub(crate) async fn update(
     role: UserRole,
     deactivated_at: Option<DateTime<Utc>>,
 ) -> sqlx::Result<()> {
-    let query = tx.query(UPDATE).bind(role.as_str()).bind(deactivated_at).bind(id);
+    let query = tx
+        .query("UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?")
+        .bind(role.as_str())
+        .bind(deactivated_at)
+        .bind(id);
     query.execute().await.map(|_| ())
 }
 

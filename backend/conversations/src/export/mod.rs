@@ -33,7 +33,7 @@ use crate::{
         message_files::{self, MessageFileRow},
         messages, model_calls, plans, reasonings,
         rows::ConversationRow,
-        summaries, tool_call_files, tool_calls,
+        summaries, tool_calls,
     },
 };
 
@@ -206,7 +206,7 @@ async fn list_files(context: &Context, row: &ConversationRow) -> Result<Vec<Mess
     let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
     let ids: Vec<MessageId> = branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect();
     let mut attached = message_files::list(&context.db, &ids).await?;
-    let mut returned = tool_call_files::list_of_messages(&context.db, &ids).await?;
+    let mut returned = message_files::list_of_calls(&context.db, &ids).await?;
     let (mut files, mut known) = (Vec::new(), HashSet::new());
     for id in ids {
         let attached = attached.remove(&id).unwrap_or_default().into_iter().map(MessageFileRow::into_file);

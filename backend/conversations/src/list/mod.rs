@@ -20,7 +20,6 @@ use crate::{
         ConversationId,
         conversations::{self, ConversationOrigin, ListCursor, ListFilter, NewConversationRow, UNTITLED},
         rows::ConversationRow,
-        turns,
     },
     tool_switches::check_disabled_tools,
     turn::stop::stop_deleted,
@@ -121,7 +120,7 @@ impl ConversationService {
     pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
         let context = &self.context;
         let id = context.find_conversation(user, uuid).await?.id;
-        let at = turns::database_now(&context.db).await?;
+        let at = context.db.reader().now().await?;
         if !with_retries(|| conversations::hide_conversation(&context.db, user, uuid, at)).await? {
             return Err(ServiceError::NotFound);
         }
@@ -150,7 +149,7 @@ impl ConversationService {
         claimed: &mut Vec<ConversationId>,
     ) -> Result<(), ServiceError> {
         let db = &self.context.db;
-        let at = turns::database_now(db).await?;
+        let at = db.reader().now().await?;
         let mut last = ConversationId(0);
         loop {
             let rows = conversations::list_after(db, user, last, HIDDEN_AT_ONCE).await?;

@@ -1,11 +1,10 @@
-//! Settings of the models. `catalog` has the available models and those of a user, `review` the reviewers of tool
-//! calls, and `window` the context windows. The crate `llm` has the providers' APIs.
+//! Settings of the models. `catalog` has the available models and those of a user, and `review` the reviewers of tool
+//! calls. The crate `llm` has the providers' APIs.
 
 mod catalog;
 mod fields;
 mod model;
 mod review;
-mod window;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,9 +14,8 @@ use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, PermittedModels};
 pub use fields::{FieldError, check_name, read_fields, read_prices};
-pub use model::Model;
+pub use model::{Model, Window};
 pub use review::ReviewSettings;
-pub use window::Window;
 
 /// One model as configured in the settings.
 #[derive(Clone, Debug)]
@@ -127,14 +125,6 @@ impl ModelChoice {
         match self {
             Self::Demo { pace } => Ok(Arc::new(DemoModel::new(*pace))),
             Self::Provider(settings) => connect(settings),
-        }
-    }
-
-    /// Returns the model's context window.
-    fn window(&self) -> Window {
-        match self {
-            Self::Demo { .. } => Window::DEMO,
-            Self::Provider(settings) => Window::of(settings),
         }
     }
 

@@ -1,4 +1,4 @@
-//! An available model with its clients.
+//! An available model with its clients, and its context window.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tallybook_agent::{Reviewer, TitleWriter};
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, Prices};
 
-use crate::models::{ModelChoice, ModelEntry, Window};
+use crate::models::{ModelChoice, ModelEntry};
 
 /// An available model with its connections.
 pub struct Model {
@@ -34,7 +34,7 @@ impl Model {
             reviews: reviews.map(|client| entry.priced(client)),
             prices: entry.prices,
             vision: entry.vision,
-            window: entry.choice.window(),
+            window: Window::of(&entry.choice),
             can_summarize: entry.choice.can_summarize(),
             is_demo: matches!(entry.choice, ModelChoice::Demo { .. }),
         })
@@ -125,5 +125,51 @@ fn quirks_of(client: &dyn ModelClient) -> Vec<String> {
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Model").field("name", &self.name).field("info", self.client.info()).finish_non_exhaustive()
+    }
+}
+
+/// A model's context window, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Tokens that the model reads and writes together.
+    pub context: usize,
+    /// Tokens reserved for the answer.
+    pub answer: usize,
+}
+
+impl Window {
+    /// Window of the demo model, which reads anything.
+    const DEMO: Self = Self { context: 128_000, answer: 4096 };
+
+    /// Returns the window of a model. At least half of the window is left for the prompt, however long an answer may
+    /// be.
+    fn of(choice: &ModelChoice) -> Self {
+        let ModelChoice::Provider(settings) = choice else { return Self::DEMO };
+        let tokens = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let context = tokens(settings.context_tokens);
+        Self { context, answer: tokens(settings.max_tokens).min(context / 2) }
+    }
+
+    /// Returns the tokens left for the history when the rest of the prompt takes `tokens`.
+    pub fn budget_beside(self, tokens: usize) -> usize {
+        self.context.saturating_sub(self.answer).saturating_sub(tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_llm::{ModelSettings, ProviderKind};
+
+    use super::{ModelChoice, Window};
+
+    #[test]
+    fn an_answer_gets_at_most_half_of_the_context() {
+        let window = |context_tokens, max_tokens| {
+            let settings = ModelSettings { context_tokens, max_tokens, ..ModelSettings::new(ProviderKind::Ollama) };
+            Window::of(&ModelChoice::Provider(settings))
+        };
+        assert_eq!(window(8000, 1000).budget_beside(500), 6500);
+        assert_eq!(window(8000, 100_000).budget_beside(500), 3500);
+        assert_eq!(window(1000, 1000).budget_beside(501), 0);
     }
 }

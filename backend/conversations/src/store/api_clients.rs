@@ -9,7 +9,6 @@ use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use crate::store::{
-    by_ids::delete_of,
     conversations::conversation_columns,
     rows::{ConversationId, ConversationRow},
 };
@@ -162,7 +161,7 @@ pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>
         .fetch_values()
         .await?;
     if !turns.is_empty() {
-        delete_of(db, "DELETE FROM turn_inputs WHERE message_id IN (", &turns).await?;
+        db.writer().delete_by_ids("DELETE FROM turn_inputs WHERE message_id IN (", &turns).await?;
     }
     Ok(turns.len())
 }

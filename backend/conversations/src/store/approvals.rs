@@ -7,7 +7,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
-use crate::store::{by_ids::by_ids, columns::json_column, decisions::Decider, tool_calls::create_tool_call, turns};
+use crate::store::{columns::json_column, decisions::Decider, tool_calls::create_tool_call};
 
 /// A call that can be decided on, with its conversation and owner.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -220,7 +220,7 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
 
 /// Asks again for a decision on a waiting call, now with the tool's current hash.
 pub(crate) async fn reset_pending_approval(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
-    let now = turns::database_now_in(tx).await?;
+    let now = tx.now().await?;
     tx.query(
         "UPDATE tool_calls SET tool_hash = ?, started_at = ? \
          WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL",
@@ -235,17 +235,17 @@ pub(crate) async fn reset_pending_approval(tx: &mut Transaction, id: ToolCallId,
 
 /// Returns calls by their IDs, whichever user owns them.
 pub(crate) async fn find_calls(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<DecidableRow>> {
-    by_ids(
-        db,
-        select!(
-            "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, \
+    db.reader()
+        .list_by_ids(
+            select!(
+                "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, \
              c.user_id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
              JOIN conversations c ON c.id = m.conversation_id WHERE c.deleted_at IS NULL AND t.id IN ("
-        ),
-        ids,
-        ") ORDER BY t.id",
-    )
-    .await
+            ),
+            ids,
+            ") ORDER BY t.id",
+        )
+        .await
 }
 
 /// Lists the calls of a turn that wait for a decision.

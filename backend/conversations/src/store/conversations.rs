@@ -11,9 +11,8 @@ use uuid::Uuid;
 use crate::{
     limits::MAX_PINNED,
     store::{
-        by_ids::by_ids,
         rows::{ConversationId, ConversationRow},
-        tool_switches::disabled_tools_column,
+        turn_settings::disabled_tools_column,
     },
 };
 
@@ -335,7 +334,7 @@ pub(crate) async fn count_conversations(db: &Database, user: UserId) -> sqlx::Re
 /// Returns those of `ids` that a turn has claimed, hidden or not.
 pub(crate) async fn list_claimed(db: &Database, ids: &[ConversationId]) -> sqlx::Result<Vec<ConversationId>> {
     let select = select!("SELECT id FROM conversations WHERE active_message_id IS NOT NULL AND id IN (");
-    let rows: Vec<(ConversationId,)> = by_ids(db, select, ids, ")").await?;
+    let rows: Vec<(ConversationId,)> = db.reader().list_by_ids(select, ids, ")").await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 

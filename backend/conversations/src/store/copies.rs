@@ -10,7 +10,6 @@ use tallybook_protocol::{Message, MessageId, Role, ToolCall, first_chars};
 use uuid::Uuid;
 
 use crate::store::{
-    by_ids::by_ids,
     columns::{MAX_MODEL_CHARS, MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, stored_id},
     rows::{ConversationId, PLAN_MODE},
 };
@@ -102,25 +101,26 @@ macro_rules! call_bytes {
 /// Returns the size of messages with their calls, reasoning and plans, in bytes.
 pub(crate) async fn sum_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<i64> {
     // MySQL returns sums of integers as decimals.
-    let sizes: Vec<(i64,)> = by_ids(
-        db,
-        select!(concat!(
-            "SELECT CAST(OCTET_LENGTH(m.content) + ",
-            call_bytes!("tool_calls"),
-            " + ",
-            call_bytes!("copied_tool_calls"),
-            " + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k \
+    let sizes: Vec<(i64,)> = db
+        .reader()
+        .list_by_ids(
+            select!(concat!(
+                "SELECT CAST(OCTET_LENGTH(m.content) + ",
+                call_bytes!("tool_calls"),
+                " + ",
+                call_bytes!("copied_tool_calls"),
+                " + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k \
              WHERE k.message_id = m.id AND k.purpose = 'answer'), 0) \
              + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM copied_model_calls k WHERE k.message_id = m.id), 0) \
              + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) FROM reasonings r WHERE r.message_id = m.id), 0) \
              + COALESCE((SELECT SUM(OCTET_LENGTH(s.instruction) + OCTET_LENGTH(s.expected)) FROM plans p \
              JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id = m.id), 0) \
              AS SIGNED) FROM messages m WHERE m.id IN ("
-        )),
-        ids,
-        ")",
-    )
-    .await?;
+            )),
+            ids,
+            ")",
+        )
+        .await?;
     Ok(sizes.into_iter().map(|(bytes,)| bytes).sum())
 }
 

@@ -1,15 +1,18 @@
-//! SQL that reads decisions on tool calls. `approvals` writes them.
+//! SQL that reads decisions on tool calls, and SQL for the votes of reviewing models on them. `approvals` writes the
+//! decisions.
 
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, select};
+use tallybook_agent::Vote;
+use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{
     ApprovalDecided, ApprovalScope, DeciderKind, Decision, MessageId, RawJson, ToolCallDecision, ToolCallId,
+    ToolCallReview, Verdict,
 };
 
-use crate::store::{by_ids::by_ids, rows::ToolCallRow};
+use crate::store::rows::ToolCallRow;
 
 /// The decider of a call.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +119,11 @@ pub(crate) fn decided_event(
     }
 }
 
+/// Returns the name of a user who decides.
+pub(crate) async fn find_user_name(db: &Database, user: UserId) -> sqlx::Result<String> {
+    db.reader().query(select!("SELECT name FROM users WHERE id = ?")).bind(user).fetch_value().await
+}
+
 /// Returns the last decision on a call.
 pub(crate) async fn find(db: &Database, id: ToolCallId) -> sqlx::Result<Option<DecisionRow>> {
     db.reader()
@@ -147,19 +155,84 @@ pub(crate) async fn list_of_last_step(db: &Database, message_id: MessageId) -> s
 /// Adds the last decision to each call that was decided on.
 pub(crate) async fn add_decisions(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.decided_at.is_some()).map(|call| call.id).collect();
-    let rows: Vec<DecisionRow> = by_ids(
-        db,
-        select!(
-            "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
+    let rows: Vec<DecisionRow> = db
+        .reader()
+        .list_by_ids(
+            select!(
+                "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
              scope, created_at FROM approvals WHERE tool_call_id IN ("
+            ),
+            &ids,
+            ") ORDER BY created_at, id",
+        )
+        .await?;
+    let mut decisions: HashMap<ToolCallId, DecisionRow> = rows.into_iter().map(|row| (row.tool_call_id, row)).collect();
+    for call in calls {
+        call.decision = decisions.remove(&call.id).map(DecisionRow::into_decision);
+    }
+    Ok(())
+}
+
+/// A row of `tool_call_reviews`, with the columns that clients receive.
+#[derive(sqlx::FromRow)]
+struct ReviewRow {
+    tool_call_id: ToolCallId,
+    model: String,
+    #[sqlx(try_from = "String")]
+    verdict: Verdict,
+    reason: String,
+    duration_ms: i64,
+}
+
+impl From<ReviewRow> for ToolCallReview {
+    fn from(row: ReviewRow) -> Self {
+        let ReviewRow { tool_call_id, model, verdict, reason, duration_ms } = row;
+        Self { tool_call_id, model, verdict, reason, duration_ms }
+    }
+}
+
+/// Replaces the votes on a call. If approval is requested again, the old votes were on another definition of the tool.
+pub(crate) async fn replace_reviews(
+    tx: &mut Transaction,
+    id: ToolCallId,
+    votes: &[Vote],
+    at: DateTime<Utc>,
+) -> sqlx::Result<()> {
+    tx.query("DELETE FROM tool_call_reviews WHERE tool_call_id = ?").bind(id).execute().await?;
+    for Vote { model, verdict, reason, usage, duration_ms } in votes {
+        let vote = tx
+            .query(
+                "INSERT INTO tool_call_reviews \
+                 (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(id)
+            .bind(model)
+            .bind(verdict.as_str())
+            .bind(reason);
+        let vote = vote.bind(usage.input_tokens).bind(usage.output_tokens).bind(*duration_ms).bind(at);
+        vote.execute().await?;
+    }
+    Ok(())
+}
+
+/// Adds the votes to calls.
+pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
+    // Calls without a hash were not reviewed.
+    let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
+    let rows: Vec<ReviewRow> = db.reader().list_by_ids(select!(
+            "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN ("
         ),
         &ids,
         ") ORDER BY created_at, id",
     )
     .await?;
-    let mut decisions: HashMap<ToolCallId, DecisionRow> = rows.into_iter().map(|row| (row.tool_call_id, row)).collect();
+    let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
+    for row in rows {
+        reviews.entry(row.tool_call_id).or_default().push(row.into());
+    }
     for call in calls {
-        call.decision = decisions.remove(&call.id).map(DecisionRow::into_decision);
+        call.reviews = reviews.remove(&call.id).unwrap_or_default();
     }
     Ok(())
 }

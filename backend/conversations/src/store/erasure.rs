@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, select};
 
-use crate::store::{by_ids::delete_of, rows::ConversationId};
+use crate::store::rows::ConversationId;
 
 /// Maximum number of rows that one transaction deletes.
 const ROWS_AT_ONCE: u32 = 500;
@@ -50,7 +50,7 @@ pub(crate) async fn delete_plain_calls(db: &Database, user: UserId) -> sqlx::Res
     if calls.is_empty() {
         return Ok(false);
     }
-    delete_of(db, "DELETE FROM plain_calls WHERE id IN (", &calls).await?;
+    db.writer().delete_by_ids("DELETE FROM plain_calls WHERE id IN (", &calls).await?;
     Ok(true)
 }
 

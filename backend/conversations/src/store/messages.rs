@@ -1,13 +1,11 @@
 //! SQL that reads `messages`.
 
+use std::collections::{HashMap, HashSet};
+
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::MessageId;
 
-use crate::store::{
-    by_ids::by_ids,
-    order::{as_named, parents_first},
-    rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
-};
+use crate::store::rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode};
 
 /// Columns of a [`MessageRow`], of `messages m`.
 macro_rules! message_columns {
@@ -31,32 +29,31 @@ const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversa
 
 /// Returns the messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    let rows =
-        by_ids(db, select!(concat!("SELECT ", message_columns!(), " FROM messages m WHERE m.id IN (")), ids, ")")
-            .await?;
+    let rows = db
+        .reader()
+        .list_by_ids(select!(concat!("SELECT ", message_columns!(), " FROM messages m WHERE m.id IN (")), ids, ")")
+        .await?;
     Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
 /// Returns the sizes of the text and reasoning of the messages `ids`, in bytes.
 pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, i64)>> {
-    by_ids(
-        db,
-        select!(
-            "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) \
+    db.reader()
+        .list_by_ids(
+            select!(
+                "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) \
              FROM reasonings r WHERE r.message_id = m.id), 0) AS SIGNED) FROM messages m WHERE m.id IN ("
-        ),
-        ids,
-        ")",
-    )
-    .await
+            ),
+            ids,
+            ")",
+        )
+        .await
 }
 
 /// Returns the estimated sizes of the messages `ids` in a prompt.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
     // MySQL returns sums of integers as decimals.
-    by_ids(
-        db,
-        select!(
+    db.reader().list_by_ids(select!(
             "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
              FROM model_calls k WHERE k.message_id = m.id \
              AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
@@ -151,4 +148,60 @@ pub(crate) async fn find_first_question(
         .bind(conversation_id)
         .fetch_optional_value()
         .await
+}
+
+/// Returns the same nodes, each after its parent and otherwise in the given order. A node that is its own ancestor is
+/// left out. Primary keys are not used: if several servers of a database cluster assign keys, later rows can have
+/// smaller ones.
+fn parents_first(places: Vec<TreeNode>) -> Vec<TreeNode> {
+    let known: HashSet<MessageId> = places.iter().map(|place| place.id).collect();
+    let mut done = HashSet::with_capacity(places.len());
+    let mut waiting: HashMap<MessageId, Vec<TreeNode>> = HashMap::new();
+    let mut ordered = Vec::with_capacity(places.len());
+    for place in places {
+        if let Some(parent) = place.parent_id.filter(|parent| known.contains(parent) && !done.contains(parent)) {
+            waiting.entry(parent).or_default().push(place);
+            continue;
+        }
+        let mut next = vec![place];
+        while let Some(place) = next.pop() {
+            done.insert(place.id);
+            ordered.push(place);
+            next.extend(waiting.remove(&place.id).into_iter().flatten().rev());
+        }
+    }
+    ordered
+}
+
+/// Returns the rows in the order of `ids`.
+fn as_named<T>(mut rows: Vec<T>, ids: &[MessageId], id_of: impl Fn(&T) -> MessageId) -> Vec<T> {
+    let places: HashMap<MessageId, usize> = ids.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+    rows.sort_by_key(|row| places.get(&id_of(row)).copied());
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MessageId, TreeNode, as_named, parents_first};
+
+    fn ordered(places: &[(i64, Option<i64>)]) -> Vec<i64> {
+        let place =
+            |&(id, parent): &(i64, Option<i64>)| TreeNode { id: MessageId(id), parent_id: parent.map(MessageId) };
+        parents_first(places.iter().map(place).collect()).into_iter().map(|place| place.id.0).collect()
+    }
+
+    #[test]
+    fn a_message_comes_after_its_parent_whatever_their_keys() {
+        assert_eq!(ordered(&[(1, None), (2, Some(1)), (3, None), (4, Some(2))]), [1, 2, 3, 4]);
+        assert_eq!(ordered(&[(1, Some(2)), (2, Some(3)), (5, Some(3)), (4, Some(2)), (3, None)]), [3, 2, 1, 4, 5]);
+        assert_eq!(ordered(&[(4, Some(9)), (1, Some(4))]), [4, 1]);
+        assert_eq!(ordered(&[(1, Some(2)), (2, Some(1)), (3, None)]), [3]);
+        assert_eq!(ordered(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn rows_are_returned_in_the_order_of_the_ids() {
+        let ids = [7, 2, 5].map(MessageId);
+        assert_eq!(as_named(vec![2, 5, 7], &ids, |row| MessageId(*row)), [7, 2, 5]);
+    }
 }

@@ -5,7 +5,6 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Usage, first_chars};
 
 use crate::store::{
-    by_ids::by_ids_of_two,
     columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS},
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
@@ -62,9 +61,7 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: Messag
 
 /// Lists the steps of the turns `message_ids`, which must be sorted. Includes the steps of copied answers.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    by_ids_of_two(
-        db,
-        (
+    db.reader().list_union_by_ids((
             select!(
                 "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, blocks \
                  FROM model_calls WHERE purpose = 'answer' AND message_id IN ("

@@ -7,8 +7,6 @@ use tallybook_agent::{NewPlan, PlanStepChange};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
 
-use crate::store::by_ids::by_ids;
-
 /// Builds a statement that selects steps with their plans, for the answers that `$which` names.
 macro_rules! select_steps {
     ($which:literal) => {
@@ -26,8 +24,6 @@ macro_rules! select_steps {
 const LIST: &str = select_steps!("IN (");
 
 const LIST_ORDER: &str = ") ORDER BY p.message_id, s.revision, s.position";
-
-const OF_ONE: &str = select_steps!("= ? ORDER BY s.revision, s.position");
 
 /// A step with its plan.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -125,7 +121,8 @@ pub(crate) async fn store(
         })
         .collect();
     create_steps(tx, plan_id, &steps).await?;
-    let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
+    let rows: Vec<StepRow> =
+        tx.query(select_steps!("= ? ORDER BY s.revision, s.position")).bind(message_id).fetch_all().await?;
     let steps = rows.iter().map(StepRow::step).collect();
     let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
     Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
@@ -219,7 +216,7 @@ pub(crate) async fn change_step(
 
 /// Lists the steps of a turn's plan, in order. The list is empty if the turn has no plan.
 pub(crate) async fn list_steps(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<StepRow>> {
-    by_ids(db, select!(LIST), &[message_id], LIST_ORDER).await
+    db.reader().list_by_ids(select!(LIST), &[message_id], LIST_ORDER).await
 }
 
 /// Returns the plan of a turn, or `None` if it has none.
@@ -229,7 +226,7 @@ pub(crate) async fn find_of_turn(db: &Database, message_id: MessageId) -> sqlx::
 
 /// Returns the plans of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Plan>> {
-    let rows: Vec<StepRow> = by_ids(db, select!(LIST), message_ids, LIST_ORDER).await?;
+    let rows: Vec<StepRow> = db.reader().list_by_ids(select!(LIST), message_ids, LIST_ORDER).await?;
     let of_turns = rows.chunk_by(|a, b| a.message_id == b.message_id);
     Ok(of_turns.filter_map(|rows| Some((rows.first()?.message_id, plan_of(rows)?))).collect())
 }

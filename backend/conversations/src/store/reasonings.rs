@@ -6,8 +6,6 @@ use std::collections::HashMap;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{MessageId, Reasoning};
 
-use crate::store::by_ids::by_ids;
-
 /// A row of `reasonings`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 struct ReasoningRow {
@@ -70,16 +68,17 @@ pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i6
 
 /// Returns the reasoning of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
-    let rows: Vec<ReasoningRow> = by_ids(
-        db,
-        select!(
-            "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \
+    let rows: Vec<ReasoningRow> = db
+        .reader()
+        .list_by_ids(
+            select!(
+                "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \
              WHERE message_id IN ("
-        ),
-        message_ids,
-        ") ORDER BY message_id, step",
-    )
-    .await?;
+            ),
+            message_ids,
+            ") ORDER BY message_id, step",
+        )
+        .await?;
     let mut by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
     for row in rows {
         by_message.entry(row.message_id).or_default().push(row.into_reasoning());

@@ -6,9 +6,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use crate::store::{api_clients::ApiClient, by_ids::delete_of, rows::ConversationId};
-
-const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
+use crate::store::{api_clients::ApiClient, rows::ConversationId};
 
 /// An answer that an API client can continue from.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -62,7 +60,7 @@ pub(crate) async fn find(
 
 /// Deletes a stored response: it can no longer be continued from. The answer itself stays.
 pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result<()> {
-    db.writer().query(DELETE).bind(message_id).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM responses WHERE message_id = ?").bind(message_id).execute().await.map(|_| ())
 }
 
 /// Deletes at most `limit` rows of answers that began before `time`. Returns their number.
@@ -75,7 +73,7 @@ pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>, limit: u32
         .fetch_values()
         .await?;
     if !answers.is_empty() {
-        delete_of(db, "DELETE FROM responses WHERE message_id IN (", &answers).await?;
+        db.writer().delete_by_ids("DELETE FROM responses WHERE message_id IN (", &answers).await?;
     }
     Ok(answers.len())
 }

@@ -6,12 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
-use crate::store::{by_ids::delete_of, rows::ConversationId, search_index};
-
-const COUNT: &str = "SELECT COUNT(*) AS kept, \
-     CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
-     MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
-     WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL";
+use crate::store::{rows::ConversationId, search_index};
 
 /// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a
 /// statement that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small
@@ -141,7 +136,7 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
         if rows.is_empty() {
             continue;
         }
-        delete_of(db, delete, &rows).await?;
+        db.writer().delete_by_ids(delete, &rows).await?;
         return Ok(true);
     }
     db.writer().query("DELETE FROM conversations WHERE id = ?").bind(id).execute().await?;
@@ -150,7 +145,17 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
 
 /// Counts deleted conversations, and those among them that were deleted at `time` or before.
 pub(crate) async fn count(db: &Database, time: DateTime<Utc>) -> sqlx::Result<DeletedRow> {
-    db.reader().query(select!(COUNT)).with_timeout(COMMAND_TIMEOUT).bind(time).fetch_one().await
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*) AS kept, \
+             CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
+             MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
+             WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .bind(time)
+        .fetch_one()
+        .await
 }
 
 /// Counts the tool calls in conversations that were deleted at `time` or before.

@@ -2,16 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, LONG_STATEMENT_TIMEOUT, select};
+use tallybook_database::{Database, LONG_STATEMENT_TIMEOUT, MAX_IDS_PER_QUERY, select};
 use tallybook_protocol::MessageId;
 
-use crate::{
-    search::index::block::Range,
-    store::{
-        by_ids::{MAX_IDS_PER_QUERY, by_ids, by_ids_of_two},
-        rows::ConversationId,
-    },
-};
+use crate::{search::index::block::Range, store::rows::ConversationId};
 
 /// Maximum size of the bits that are inserted by one statement, in bytes, and of the number of slots.
 const BYTES_PER_INSERT: usize = 256 * 1024;
@@ -129,7 +123,7 @@ pub(crate) async fn list_bits(
 
 /// Returns the encoded columns of the messages of some blocks.
 pub(crate) async fn list_ranges(db: &Database, blocks: &[i64]) -> sqlx::Result<Vec<(i64, Vec<u8>)>> {
-    by_ids(db, select!("SELECT id, messages FROM search_blocks WHERE id IN ("), blocks, ")").await
+    db.reader().list_by_ids(select!("SELECT id, messages FROM search_blocks WHERE id IN ("), blocks, ")").await
 }
 
 /// Lists at most `limit` users after the user `after`, by ID.
@@ -214,7 +208,7 @@ pub(crate) async fn list_unindexed_messages(
 
 /// Returns the contents of messages.
 pub(crate) async fn list_contents(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, String)>> {
-    by_ids(db, select!("SELECT id, content FROM messages WHERE id IN ("), ids, ") ORDER BY id").await
+    db.reader().list_by_ids(select!("SELECT id, content FROM messages WHERE id IN ("), ids, ") ORDER BY id").await
 }
 
 /// Returns the texts of all tool calls of messages.
@@ -223,7 +217,7 @@ pub(crate) async fn list_call_texts(db: &Database, ids: &[MessageId]) -> sqlx::R
         select!("SELECT message_id, tool_name, input_text, output, error FROM tool_calls WHERE message_id IN ("),
         ") UNION ALL SELECT message_id, tool_name, input_text, output, error FROM copied_tool_calls WHERE message_id IN (",
     );
-    by_ids_of_two(db, selects, ids, ") ORDER BY message_id").await
+    db.reader().list_union_by_ids(selects, ids, ") ORDER BY message_id").await
 }
 
 /// Stores a block. Fails with a unique violation if another process has indexed one of its messages.

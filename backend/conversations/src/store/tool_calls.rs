@@ -5,16 +5,14 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::{EndedToolCall, StartedToolCall};
-use tallybook_database::{Database, Transaction, now, select};
+use tallybook_database::{Database, MAX_IDS_PER_QUERY, Transaction, now, select};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus, first_chars};
 
 use crate::store::{
-    by_ids::{MAX_IDS_PER_QUERY, by_ids},
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id},
-    decisions::add_decisions,
-    reviews::add_reviews,
+    decisions::{add_decisions, add_reviews},
+    message_files,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow, is_copied, row_of_copy},
-    tool_call_files::{self, add_files},
 };
 
 /// Stores a call and returns its ID. If `tool_hash` is set, the call waits for approval; otherwise it is about to run.
@@ -70,7 +68,7 @@ pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &En
         .execute()
         .await?;
     // Otherwise an earlier transaction, whose commit was not confirmed, has stored the result with its files.
-    if ended.rows == 1 { tool_call_files::create(tx, id, &end.files).await } else { Ok(()) }
+    if ended.rows == 1 { message_files::create_of_call(tx, id, &end.files).await } else { Ok(()) }
 }
 
 /// Ends the calls of a turn that are still open, so that no call stays pending when the turn is over. Running calls
@@ -203,19 +201,19 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     let copied: Vec<i64> = copied.into_iter().map(row_of_copy).collect();
     // The numbers of characters are `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES`; a character has at least one
     // byte.
-    let mut texts: Vec<ToolCallTextsRow> = by_ids(
-        db,
-        select!(
-            "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
+    let mut texts: Vec<ToolCallTextsRow> = db
+        .reader()
+        .list_by_ids(
+            select!(
+                "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
              SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
              SUBSTR(error, 1, 4096) AS error FROM tool_calls WHERE id IN ("
-        ),
-        &carried,
-        ")",
-    )
-    .await?;
-    let of_copies = by_ids(
-        db,
+            ),
+            &carried,
+            ")",
+        )
+        .await?;
+    let of_copies = db.reader().list_by_ids(
         select!(
             "SELECT -id AS id, SUBSTR(input_text, 1, 65536) AS input_text, \
              SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
@@ -237,7 +235,7 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     }
     add_reviews(db, &mut rows).await?;
     add_decisions(db, &mut rows).await?;
-    add_files(db, &mut rows).await?;
+    message_files::add_call_files(db, &mut rows).await?;
     Ok(rows)
 }
 
@@ -273,6 +271,6 @@ pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) 
     let mut call: Option<ToolCallRow> = db.reader().query(call).bind(row).bind(user).fetch_optional().await?;
     add_reviews(db, call.as_mut_slice()).await?;
     add_decisions(db, call.as_mut_slice()).await?;
-    add_files(db, call.as_mut_slice()).await?;
+    message_files::add_call_files(db, call.as_mut_slice()).await?;
     Ok(call)
 }

@@ -11,7 +11,7 @@ use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 use crate::store::{
     conversations::UNTITLED,
     rows::{ConversationId, MessageRow, PLAN_MODE},
-    user_settings::{TurnSettings, TurnSettingsRow, turn_settings_columns},
+    turn_settings::{TurnSettings, TurnSettingsRow, turn_settings_columns},
 };
 
 /// Value of `active_message_id` after the conversation is claimed and before the ID of the claiming message is known.
@@ -460,14 +460,4 @@ pub(crate) async fn list_abandoned_turns(
         .bind(limit)
         .fetch_all()
         .await
-}
-
-/// Returns the current time by the database's clock, which all replicas share.
-pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
-    db.reader().now().await
-}
-
-/// Returns the current time by the database's clock, within a transaction.
-pub(crate) async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
-    tx.now().await
 }

@@ -128,7 +128,7 @@ impl EndWriter<'_> {
             let Err(error) = written else {
                 return Some(if is_fallback { MessageStatus::Failed } else { end.status });
             };
-            let is_break = broke_before_commit(&error) && turns::database_now(&self.context.db).await.is_ok();
+            let is_break = broke_before_commit(&error) && self.context.db.reader().now().await.is_ok();
             breaks = if is_break { breaks + 1 } else { 0 };
             let error = record_error(error);
             let cause = std::error::Error::source(&error).map(ToString::to_string);

@@ -40,9 +40,8 @@ pub use api::{
     chain::{Chaining, ResponseInput, StoredResponse},
     client_calls::ClientCall,
     client_input::{ClientInput, ClientTool},
-    start::ApiClientRequest,
 };
 pub use approval::DecisionAnswer;
 pub use resume::NextRun;
-pub use start::StartedTurn;
+pub use start::{ApiClientRequest, StartedTurn};
 pub use subscribe::EventsAnswer;

@@ -20,8 +20,11 @@ const MAX_SEARCHED_PAGES: i32 = 10_000;
 /// Maximum number of lines that a search returns.
 const MAX_FOUND: usize = 30;
 
-/// Maximum length of a line that a search returns, in characters.
+/// Maximum length of a line that a search returns, in characters. Of a longer line, it returns the part around the match.
 const MAX_LINE_CHARS: usize = 300;
+
+/// Number of characters before the match that a search returns of a long line.
+const CHARS_BEFORE: usize = 100;
 
 /// Maximum number of names in an error.
 const MAX_NAMES: usize = 20;
@@ -83,16 +86,15 @@ impl ReadFile {
     async fn search(&self, Document { row: file, .. }: &Document, search: &str) -> Result<ToolOutput, ToolError> {
         let wanted = search.to_lowercase();
         let (mut found, mut page) = (Vec::new(), 0);
-        while page < file.pages.min(MAX_SEARCHED_PAGES) && found.len() < MAX_FOUND {
+        while page < file.pages.min(MAX_SEARCHED_PAGES) && found.len() <= MAX_FOUND {
             let some = self.files.pages(&file.sha256, page + 1).await.map_err(|error| unreadable(&error))?;
             if some.is_empty() {
                 break;
             }
             for text in some {
                 page += 1;
-                let lines = text.lines().filter(|line| line.to_lowercase().contains(&wanted));
-                let shown = |line: &str| -> String { line.trim().chars().take(MAX_LINE_CHARS).collect() };
-                found.extend(lines.map(|line| format!("[Page {page}] {}", shown(line))));
+                let lines = text.lines().filter_map(|line| excerpt(line.trim(), &wanted));
+                found.extend(lines.map(|line| format!("[Page {page}] {line}")));
             }
         }
         let is_cut = found.len() > MAX_FOUND;
@@ -106,6 +108,27 @@ impl ReadFile {
         }
         Ok(ToolOutput::text(text))
     }
+}
+
+/// Returns the line, or the part of a long line around its first match of `wanted`, which is in lower case. Returns
+/// `None` if the line does not match.
+fn excerpt(line: &str, wanted: &str) -> Option<String> {
+    let at = line.to_lowercase().find(wanted)?;
+    // A character and its lower case can have different lengths.
+    let mut lower_bytes = 0;
+    let is_before = |character: &char| {
+        lower_bytes += character.to_lowercase().map(char::len_utf8).sum::<usize>();
+        lower_bytes <= at
+    };
+    let before = line.chars().take_while(is_before).count();
+    let length = line.chars().count();
+    let first = before.saturating_sub(CHARS_BEFORE).min(length.saturating_sub(MAX_LINE_CHARS));
+    let mut excerpt = String::from(if first > 0 { "…" } else { "" });
+    excerpt.extend(line.chars().skip(first).take(MAX_LINE_CHARS));
+    if first + MAX_LINE_CHARS < length {
+        excerpt.push('…');
+    }
+    Some(excerpt)
 }
 
 fn unreadable(error: &sqlx::Error) -> ToolError {

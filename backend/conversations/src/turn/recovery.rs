@@ -61,7 +61,7 @@ impl Recovery {
         if !self.context.db.is_embedded() {
             return Ok(());
         }
-        let now = turns::database_now(&self.context.db).await?;
+        let now = self.context.db.reader().now().await?;
         self.close_turns_expired_before(now + chrono::Duration::days(36_500), None).await
     }
 
@@ -75,7 +75,7 @@ impl Recovery {
         while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
             let look = async {
                 let asked = Instant::now();
-                let now = turns::database_now(&context.db).await?;
+                let now = context.db.reader().now().await?;
                 let is_prompt = asked.elapsed() < every / 2;
                 if was_prompt && is_prompt {
                     self.close_turns_expired_before(now, Some(asked + every)).await?;
@@ -246,7 +246,7 @@ pub(crate) async fn purge_journals(context: Arc<Context>) {
 /// Purges one batch of each kind. A kind that fails does not block the others. Returns `true` if there may be more.
 async fn purge(context: &Context, retention: Duration) -> bool {
     let db = &context.db;
-    let time = match turns::database_now(db).await {
+    let time = match db.reader().now().await {
         Ok(now) => now - retention,
         Err(error) => {
             tracing::warn!(%error, "old journals could not be purged");
@@ -332,7 +332,7 @@ mod tests {
             let other = fixture.service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap();
             fixture.conversation_id = context.find_conversation(UserId::LOCAL, other.uuid).await.unwrap().id;
         }
-        let ever = turns::database_now(&context.db).await.unwrap() + chrono::Duration::days(1);
+        let ever = context.db.reader().now().await.unwrap() + chrono::Duration::days(1);
         let mut recovery = Recovery::new(Arc::clone(&context));
         for left in [1, 0, 0] {
             recovery.close_turns_expired_before(ever, Some(Instant::now())).await.unwrap();

@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_protocol::{
-    ChatEvent, Decision, MessageId, MessageStatus, Reasoning, RetryOptions, Snapshot, ToolCall, ToolCallId,
+    AnswerMode, ChatEvent, Decision, MessageId, MessageStatus, Reasoning, RetryOptions, Snapshot, ToolCall, ToolCallId,
 };
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -27,9 +27,8 @@ use crate::{
         decisions::{self, DecisionRow},
         messages, model_calls, plans, reasonings,
         rows::{ConversationRow, MessageRow},
-        tool_calls,
+        tool_calls, turn_settings,
         turns::{self, ResumeParams, ResumeReason, TurnRows},
-        user_settings,
     },
     turn::{
         api::client_input::ClientInput,
@@ -126,13 +125,18 @@ async fn try_resume(
             decided_events(decisions::list_of_last_step(&context.db, message.id).await?, &tool_calls)
         }
     };
+    let mode = message.answer_mode();
+    let plan = match mode {
+        AnswerMode::React => None,
+        AnswerMode::Plan => plans::find_of_turn(&context.db, message.id).await?,
+    };
     let snapshot = ChatEvent::Snapshot(Snapshot {
         assistant_message_id: message.id,
         epoch: rows.epoch,
         content: kept.clone(),
         tool_calls,
         reasoning,
-        plan: plans::find_of_turn(&context.db, message.id).await?,
+        plan,
         status: MessageStatus::Streaming,
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
@@ -146,22 +150,21 @@ async fn try_resume(
         return Ok(None);
     }
     let admitted =
-        quota::NewTurn { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
+        quota::Admission { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
     }
-    let settings = user_settings::find_turn_settings(&mut tx, row.id).await?;
+    let settings = turn_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
-    let (model, mode) = (Arc::clone(model), message.answer_mode());
     let params = RunParams {
         user,
         permissions: access.permissions.clone(),
         limits: access.limits.clone(),
         conversation_id: row.id,
         rows,
-        model,
+        model: Arc::clone(model),
         settings,
         client_input,
         mode,

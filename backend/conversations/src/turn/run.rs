@@ -24,8 +24,8 @@ use crate::{
     quota::RequestLimits,
     store::{
         ConversationId, message_files,
+        turn_settings::TurnSettings,
         turns::{FIRST_EPOCH, TurnRows},
-        user_settings::TurnSettings,
     },
     turn::{
         api::client_input::ClientInput,
@@ -262,8 +262,10 @@ impl Turn {
         mut current: Vec<ModelMessage>,
     ) -> sqlx::Result<ResumeState> {
         let (context, message_id) = (&*self.context, self.params.rows.assistant_message_id);
-        let written = self.log.read_text(str::to_owned);
-        let place = find_place(&context.db, message_id, &written).await?;
+        let place = match self.params.mode {
+            AnswerMode::React => None,
+            AnswerMode::Plan => find_place(&context.db, message_id, &self.log.read_text(str::to_owned)).await?,
+        };
         if let Some(place) = &place {
             // The plan in the prompt contains the results of the completed plan steps. So only the question and the
             // agent steps from `from_step` on are appended.
@@ -326,7 +328,7 @@ mod tests {
 
     use crate::{
         quota::RequestLimits,
-        store::user_settings::TurnSettings,
+        store::turn_settings::TurnSettings,
         turn::{
             run::{RunParams, Turn},
             testing::Fixture,

@@ -18,10 +18,9 @@ use uuid::Uuid;
 use crate::{
     ServiceError,
     access::Access,
-    attachments::{check_vision, find_attached, of_event},
     branch::tree::Versions,
     context::Context,
-    input::check_message,
+    input::{check_message, check_vision, find_attached, of_event},
     journal::{
         EventId, TurnSubscription,
         stored::{self, EncodedEvent},
@@ -32,18 +31,19 @@ use crate::{
     store::{
         ConversationId,
         api_clients::{self, ApiClient},
-        conversations::{self, ConversationOrigin, NewConversationRow, UNTITLED},
+        conversations::{self, ConversationOrigin, NewConversationRow},
         message_files, messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
     },
-    titles::title_from_message,
+    titles::{first_title_of, title_of},
     turn::{
         api::{chain::Chaining, client_input::ClientInput},
         context::NewQuestion,
         run::{RunParams, Turn},
         subscribe::{EventsAnswer, subscribe_duplicate},
     },
+    user_limits::Weight,
 };
 
 impl ConversationService {
@@ -109,20 +109,6 @@ impl ConversationService {
     }
 }
 
-/// Returns the title that a conversation gets from its first message. Returns `None` if the conversation already has a
-/// message or a title.
-fn first_title_of(row: &ConversationRow, parts: &[MessagePart], files: &[FileRow]) -> Option<String> {
-    let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
-    is_first.then(|| title_of(parts, files))
-}
-
-/// Returns the title of a conversation that begins with this message: its text, or the name of its first file.
-fn title_of(parts: &[MessagePart], files: &[FileRow]) -> String {
-    let text = MessagePart::join_texts(parts);
-    let name = files.first().filter(|_| text.trim().is_empty()).map(|file| file.name.as_str());
-    title_from_message(name.unwrap_or(&text))
-}
-
 /// Finds the message that `edit_of` names, and its parent. Fails if the message does not exist, or if it is an answer.
 async fn find_edited(
     context: &Context,
@@ -151,18 +137,36 @@ pub(crate) struct StartParams<'a> {
     pub(crate) files: &'a [FileRow],
     pub(crate) model: &'a Arc<Model>,
     pub(crate) mode: AnswerMode,
-    /// Additional parameters of an API client. `None` for the web UI.
-    pub(crate) api: Option<&'a ApiParams<'a>>,
+    /// The request of an API client that supplies the history. `None` if the stored history is used.
+    pub(crate) api: Option<&'a ApiClientRequest>,
 }
 
-/// Parameters of a turn that only API clients have.
-pub(crate) struct ApiParams<'a> {
-    pub(crate) api_client: ApiClient,
-    /// The client's own ID for a new conversation.
-    pub(crate) own_id: Option<&'a str>,
-    /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) input: Option<Arc<ClientInput>>,
-    pub(crate) chaining: &'a Chaining,
+/// A request of an API client that supplies the history itself.
+#[derive(Clone, Debug)]
+pub struct ApiClientRequest {
+    /// The API client.
+    pub api_client: ApiClient,
+    /// Weight of a direct model call, without tools and without a conversation. `None` for a turn of the agent.
+    pub direct: Option<Weight>,
+    /// The client's own ID of the conversation, or the UUID that the client received.
+    pub chat_id: Option<String>,
+    /// Catalog name of the model. `None` for the default model.
+    pub model: Option<String>,
+    /// Parts of the question, as it is stored. Empty if the request has only results of tools, which answer no new
+    /// question.
+    pub question: Vec<MessagePart>,
+    /// Input for the model, which follows the context of the previous response.
+    pub input: Arc<ClientInput>,
+    /// The response that the request continues, and whether later requests may continue this one.
+    pub chaining: Chaining,
+}
+
+impl ApiClientRequest {
+    /// Creates a request for a turn of the agent. It names no conversation, and cannot be continued by its ID.
+    pub fn new(api_client: ApiClient, model: Option<String>, question: Vec<MessagePart>, input: ClientInput) -> Self {
+        let (input, chaining) = (Arc::new(input), Chaining::default());
+        Self { api_client, direct: None, chat_id: None, model, question, input, chaining }
+    }
 }
 
 /// Result of an attempt to start a turn.
@@ -242,13 +246,13 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     }
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted =
-        quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
+        quota::Admission { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
     quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
-    if let Some(ApiParams { api_client, input, chaining, .. }) = api {
-        if let Some(input) = input {
-            input.store(&mut tx, rows.assistant_message_id).await?;
+    if let Some(ApiClientRequest { api_client, input, chaining, .. }) = api {
+        input.store(&mut tx, rows.assistant_message_id).await?;
+        if let Some(kept) = &chaining.kept {
+            kept.store(&mut tx, *api_client, rows.assistant_message_id, chaining.previous).await?;
         }
-        chaining.store(&mut tx, *api_client, rows.assistant_message_id).await?;
     }
     let places =
         if is_first { first_tree_nodes(rows) } else { messages::list_tree_nodes_in(&mut tx, conversation_id).await? };
@@ -261,7 +265,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         rows,
         model: Arc::clone(model),
         settings,
-        client_input: api.and_then(|api| api.input.clone()),
+        client_input: api.map(|api| Arc::clone(&api.input)),
         mode,
         question: Some(NewQuestion { places, parts: parts.to_vec() }),
     };
@@ -314,9 +318,9 @@ async fn create_conversation(
         client_conversation_id: None,
     };
     let id = conversations::create_conversation_in(tx, new).await?;
-    if let Some(ApiParams { api_client, own_id, .. }) = api {
+    if let Some(ApiClientRequest { api_client, chat_id, .. }) = api {
         api_clients::set_conversation(tx, *api_client, &uuid.to_string(), id).await?;
-        if let Some(own_id) = own_id {
+        if let Some(own_id) = chat_id {
             api_clients::set_conversation(tx, *api_client, own_id, id).await?;
         }
     }
@@ -405,125 +409,4 @@ pub(crate) async fn commit_and_run(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{
-        sync::{Arc, OnceLock},
-        time::Duration,
-    };
-
-    use sqlx::{
-        SqlitePool,
-        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
-    };
-    use tallybook_accounts::{UserId, UserPermissions};
-    use tallybook_database::Database;
-    use tallybook_protocol::{AnswerMode, ChatEvent, MessageStatus, Snapshot};
-
-    use crate::{
-        ServiceError,
-        quota::RequestLimits,
-        store::user_settings::find_turn_settings,
-        turn::{
-            run::RunParams,
-            start::{StartPermit, commit_and_run},
-            testing::Fixture,
-        },
-    };
-
-    #[tokio::test]
-    async fn shutdown_waits_for_a_turn_that_is_about_to_start() {
-        // Keeps the whole fixture: dropping it would delete its folder, which later connections need.
-        let fixture = Fixture::set_up().await;
-        let service = fixture.service.clone();
-        let permit = StartPermit::take(&service.context).unwrap();
-        let shutting_down = tokio::spawn({
-            let service = service.clone();
-            async move {
-                service.finish_turns(Duration::from_mins(1)).await;
-                service.close().await;
-            }
-        });
-        service.context.draining.cancelled().await;
-        assert!(matches!(StartPermit::take(&service.context), Err(ServiceError::ShuttingDown)));
-        let begun = service.context.db.begin().await;
-        assert!(begun.is_ok(), "the database is open for the turn that begins: {:?}", begun.err());
-        drop(permit);
-        shutting_down.await.unwrap();
-        assert!(service.context.db.begin().await.is_err());
-    }
-
-    /// After the commit, other requests see the turn, and may stop or follow it. A turn whose commit fails is not
-    /// registered.
-    #[tokio::test]
-    async fn a_turn_can_be_stopped_and_followed_when_it_is_committed() {
-        for is_committed in [true, false] {
-            check_commit(is_committed).await;
-        }
-    }
-
-    async fn check_commit(is_committed: bool) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("tallybook.db");
-        Database::connect(&format!("sqlite://{}", file.display()).parse().unwrap()).await.unwrap().close().await;
-        let options = SqliteConnectOptions::new().filename(file);
-        let readers = SqlitePool::connect_with(options.clone()).await.unwrap();
-        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
-        let fixture = Fixture::on(Database::of_sqlite(readers, writer.clone()), folder).await;
-        let context = &fixture.service.context;
-        let permit = StartPermit::take(context).unwrap();
-        let (begun, was_known) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
-        writer.acquire().await.unwrap().lock_handle().await.unwrap().set_commit_hook({
-            let (context, begun, was_known) = (Arc::clone(context), Arc::clone(&begun), Arc::clone(&was_known));
-            move || {
-                let Some(message_id) = begun.get().copied() else { return true };
-                // Later commits on this connection do not count.
-                let is_first = was_known.get().is_none();
-                was_known.get_or_init(|| {
-                    let log = context.journal.find(message_id);
-                    (context.running.contains(message_id), log.map(|log| log.next_seq()))
-                });
-                is_committed || !is_first
-            }
-        });
-        let (mut tx, rows) = fixture.begin_turn().await;
-        let settings = find_turn_settings(&mut tx, fixture.conversation_id).await.unwrap();
-        let message_id = rows.assistant_message_id;
-        begun.set(message_id).unwrap();
-        let first_event = ChatEvent::Snapshot(Snapshot {
-            assistant_message_id: message_id,
-            epoch: rows.epoch,
-            content: String::new(),
-            tool_calls: Vec::new(),
-            reasoning: Vec::new(),
-            plan: None,
-            status: MessageStatus::Streaming,
-            provider: None,
-            model: None,
-        });
-        let model = context.models.default_model();
-        let first_events = vec![first_event];
-        let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
-        let params = RunParams {
-            user,
-            permissions: UserPermissions::default(),
-            limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
-            conversation_id,
-            rows,
-            model,
-            settings,
-            client_input: None,
-            mode: AnswerMode::React,
-            question: None,
-        };
-        let started = commit_and_run(context, &permit, tx, params, first_events).await;
-        assert_eq!(
-            was_known.get(),
-            Some(&(true, Some(1))),
-            "the turn could not be stopped or followed when it was committed"
-        );
-        assert_eq!(started.is_ok(), is_committed);
-        if !is_committed {
-            assert!(context.journal.find(message_id).is_none() && !context.running.contains(message_id));
-        }
-    }
-}
+mod tests;

@@ -24,10 +24,10 @@ use crate::{
         ConversationId,
         approvals::{self, NewApproval, NewVerdict},
         conversations,
-        decisions::{Decider, decided_event},
+        decisions::{self, Decider, decided_event},
         messages, plans, reasonings,
         rows::{DENIED_TYPE, MessageRow, ToolCallRow},
-        tool_calls, turns, user_settings,
+        tool_calls, turns,
     },
     turn::finish::{message_end, terminal_event},
 };
@@ -143,7 +143,7 @@ pub(crate) async fn stop_waiting(
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<bool, ServiceError> {
-    let name = user_settings::find_name(&context.db, user).await?;
+    let name = decisions::find_user_name(&context.db, user).await?;
     let decider = Decider::User { id: user, name: &name };
     for _ in 0..MAX_TRIES {
         let found = messages::find_message(&context.db, conversation_id, message_id).await?;
@@ -167,7 +167,7 @@ async fn try_stop(context: &Context, message: &MessageRow, decider: Decider<'_>)
     }
     let (message_id, epoch) = (message.id, message.epoch + 1);
     let waiting = approvals::list_waiting(&context.db, message_id).await?;
-    let decision = decider.decides(Decision::Deny, turns::database_now(&context.db).await?);
+    let decision = decider.decides(Decision::Deny, context.db.reader().now().await?);
     let events = events(context, message, &waiting, &decision).await?;
     let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let mut tx = context.db.begin().await?;

@@ -1,9 +1,9 @@
 //! SQL of `blobs` and `blob_chunks`: content by its SHA-256 hash.
 
 use chrono::{DateTime, Utc};
-use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, is_unique_violation, now, select};
+use tallybook_database::{COMMAND_TIMEOUT, Database, Transaction, is_unique_violation, now, select, with_retries};
 
-use crate::store::MAX_KEYS_PER_STATEMENT;
+use crate::store::{MAX_KEYS_PER_STATEMENT, is_referred_to};
 
 /// Value of `blobs.storage` for content in `blob_chunks`.
 pub(crate) const IN_DATABASE: &str = "database";
@@ -71,30 +71,36 @@ pub(crate) async fn create(db: &Database, new: NewBlob<'_>) -> sqlx::Result<bool
     }
 }
 
-/// Stores a part of content, unless another upload of the same content has stored it already.
-pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, bytes: &[u8]) -> sqlx::Result<()> {
-    let created = db
-        .writer()
-        .query("INSERT INTO blob_chunks (sha256, position, bytes) VALUES (?, ?, ?)")
-        .bind(sha256)
-        .bind(position)
-        .bind(bytes)
-        .execute()
-        .await;
-    match created {
+/// Stores a part of content, unless another upload of the same content has stored it already. Returns `false` if the
+/// content was purged meanwhile.
+pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, bytes: &[u8]) -> sqlx::Result<bool> {
+    // A statement outside a transaction would keep a second copy of its values, for a retry.
+    let create = async || {
+        let mut tx = db.begin().await?;
+        let create = tx.query("INSERT INTO blob_chunks (sha256, position, bytes) VALUES (?, ?, ?)");
+        create.bind(sha256).bind(position).bind(bytes).execute().await?;
+        tx.commit().await
+    };
+    match with_retries(create).await {
+        Err(error) if is_referred_to(&error) => Ok(false),
         Err(error) if !is_unique_violation(&error) => Err(error),
-        _ => Ok(()),
+        Err(_) | Ok(()) => Ok(true),
     }
 }
 
-/// Marks content as complete once all its parts are stored.
-pub(crate) async fn complete(db: &Database, sha256: &str) -> sqlx::Result<()> {
+/// Marks content as complete if this number of parts is stored. Some are missing if the content was purged while they
+/// were stored.
+pub(crate) async fn complete(db: &Database, sha256: &str, parts: i32) -> sqlx::Result<()> {
     let time = now();
     db.writer()
-        .query("UPDATE blobs SET stored_at = COALESCE(stored_at, ?), used_at = ? WHERE sha256 = ?")
+        .query(
+            "UPDATE blobs SET stored_at = COALESCE(stored_at, ?), used_at = ? WHERE sha256 = ? \
+             AND (SELECT COUNT(*) FROM blob_chunks c WHERE c.sha256 = blobs.sha256) = ?",
+        )
         .bind(time)
         .bind(time)
         .bind(sha256)
+        .bind(parts)
         .execute()
         .await
         .map(|_| ())
@@ -142,6 +148,19 @@ pub(crate) async fn delete_unused(db: &Database, sha256: &str, before: DateTime<
         .query("DELETE FROM blobs WHERE sha256 = ? AND used_at < ?")
         .bind(sha256)
         .bind(before)
+        .execute()
+        .await?;
+    Ok(deleted.rows == 1)
+}
+
+/// Deletes complete content with its parts and its text, whenever it was used. Returns `false` if an upload has replaced
+/// it meanwhile. Fails with a violation of a foreign key if a file refers to it.
+pub(crate) async fn delete_complete(db: &Database, blob: &BlobRow) -> sqlx::Result<bool> {
+    let deleted = db
+        .writer()
+        .query("DELETE FROM blobs WHERE sha256 = ? AND storage = ? AND stored_at IS NOT NULL")
+        .bind(blob.sha256.as_str())
+        .bind(blob.storage.as_str())
         .execute()
         .await?;
     Ok(deleted.rows == 1)

@@ -58,6 +58,14 @@ pub struct FileRow {
 }
 
 impl FileRow {
+    /// Returns the hashes of all forms of its content.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.sha256), self.model_sha256.as_ref(), self.thumb_sha256.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+    }
+
     /// Converts the row to its form in the API.
     pub fn into_info(self) -> FileInfo {
         FileInfo {
@@ -251,8 +259,8 @@ pub(crate) async fn sum_bytes_in(tx: &mut Transaction, user: UserId) -> sqlx::Re
     tx.query(SUM_BYTES).bind(user).fetch_value().await
 }
 
-const SUM_BYTES: &str =
-    "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ? AND deleted_at IS NULL";
+/// Includes deleted files, whose content is stored until they are purged.
+const SUM_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ?";
 
 /// Hides a file that no message and no tool call refers to. Returns `false` if the file is in use.
 pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
@@ -292,21 +300,10 @@ pub(crate) async fn delete(db: &Database, id: FileId) -> sqlx::Result<()> {
     db.writer().query("DELETE FROM files WHERE id = ?").bind(id).execute().await.map(|_| ())
 }
 
-/// The content of a file that is being erased.
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct ErasedRow {
-    pub(crate) id: FileId,
-    pub(crate) sha256: String,
-    pub(crate) model_sha256: Option<String>,
-    pub(crate) thumb_sha256: Option<String>,
-}
-
 /// Lists some of a user's files, deleted ones too.
-pub(crate) async fn list_of_user(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<ErasedRow>> {
+pub(crate) async fn list_of_user(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<FileRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, sha256, model_sha256, thumb_sha256 FROM files WHERE user_id = ? ORDER BY id LIMIT ?"
-        ))
+        .query(select!(concat!("SELECT ", file_columns!(), " FROM files f WHERE f.user_id = ? ORDER BY f.id LIMIT ?")))
         .bind(user)
         .bind(limit)
         .fetch_all()

@@ -2,6 +2,7 @@
 //! refusal (`refusal`). The model client remembers it until the process ends. The wire formats write requests without
 //! these parts; `adapted_request` contains the changes that are the same for all wire formats.
 
+mod phrases;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};

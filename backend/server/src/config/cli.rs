@@ -456,38 +456,3 @@ fn temperature(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number| (0.0..=2.0).contains(number));
     number.ok_or_else(|| "LLM_TEMPERATURE must be a number from 0 to 2".to_owned())
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::{Command, CommandFactory as _};
-
-    use super::{Options, variables};
-
-    const REFERENCE: &str = include_str!("../../../../docs/reference/configuration.md");
-
-    #[test]
-    fn the_reference_has_every_variable_with_its_default() {
-        let options = Options::command();
-        for name in variables() {
-            let row = REFERENCE.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
-            let row = row.unwrap_or_else(|| panic!("the reference lacks {name}"));
-            let option = options.get_arguments().find(|arg| arg.get_env().is_some_and(|env| *env == *name)).unwrap();
-            for default in option.get_default_values() {
-                let default = default.to_string_lossy();
-                assert!(row.contains(&*default), "{name}: the default {default} is not in the row {row}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_reference_has_every_command() {
-        fn check(command: &Command, path: &str) {
-            for task in command.get_subcommands() {
-                let path = format!("{path} {}", task.get_name());
-                assert!(REFERENCE.contains(&format!("| `{path}")), "the reference lacks `{path}`");
-                check(task, &path);
-            }
-        }
-        check(&Options::command(), "tallybook");
-    }
-}

@@ -14,6 +14,8 @@ mod memory;
 mod openid;
 mod plan;
 mod position;
+#[cfg(test)]
+mod reference;
 mod review;
 mod secrets;
 mod summary;
@@ -83,6 +85,8 @@ pub struct Settings {
     pub tool_history_page_time: Duration,
     /// URL of the database.
     pub database_url: DatabaseUrl,
+    /// `true` if the command line or the environment names the database, so that `database_url` is not the default.
+    pub is_database_named: bool,
     /// The models, at least one. The first is the default.
     pub models: Vec<ModelEntry>,
     /// The settings that a model has if it does not set them itself. The provider is not used.
@@ -198,6 +202,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let plan = plan::plan(file.as_ref(), &models)?;
     let consent_in_file = file.as_ref().map_or(Ok(None), SettingsFile::consent_wait_hours)?;
     let set_in_file = set_in_file(&options, file.as_ref());
+    let is_database_named = options.is_set("database_url");
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
         remarks.push("OIDC_ISSUER has no effect because sign-in is off. Set ACCOUNTS=on.".to_owned());
@@ -230,6 +235,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         },
         tool_history_page_time: tallybook_tool_history::TIME_FOR_PAGE,
         database_url: options.database_url.expose_secret().parse()?,
+        is_database_named,
         models,
         model_defaults,
         review,

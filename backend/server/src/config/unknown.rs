@@ -35,7 +35,7 @@ const PREFIXES: [&str; 27] = [
 ];
 
 /// Variables that are read by name instead of as options.
-const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET"];
+pub(crate) const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET"];
 
 /// Variables of builds, compose, tests, and the examples for API clients.
 const OF_OTHERS: [&str; 5] =

@@ -7,7 +7,7 @@ use tallybook_runtime_settings::{EntryKind, SettingsError};
 use utoipa::OpenApi;
 
 use super::{
-    body::JsonBody,
+    body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
     methods::Endpoint,
@@ -128,18 +128,27 @@ pub(crate) async fn delete(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Asks a model a short question.
+/// Asks a model a few short questions.
 ///
-/// If the model fails, the response has `ok: false` and the reason. The test takes at most a minute.
+/// If the model fails, the response has `ok: false` and the reason. The test takes at most 90 seconds. The body may have
+/// changes of an added model. Its stored key is used if the changes have no key, and neither another provider nor
+/// another URL.
 #[utoipa::path(
     post, path = "/api/admin/models/{name}/test", operation_id = "test_model", tag = "Models",
-    security(("session" = [])), responses((status = 200, body = ModelTest), Unknown, Invalid),
+    security(("session" = [])),
+    request_body(content = Option<Object>, description = "Changes to test before they are stored: some of the members of `NewModel`."),
+    responses((status = 200, body = ModelTest), Unknown, Conflict, Invalid),
 )]
-pub(crate) async fn test(state: State, _: Admin, name: web::Path<String>) -> Result<web::Json<ModelTest>, ApiError> {
-    Ok(web::Json(state.settings.test_model(&name).await?))
+pub(crate) async fn test(
+    state: State,
+    _: Admin,
+    name: web::Path<String>,
+    OptionalBody(changes): OptionalBody<Map<String, Value>>,
+) -> Result<web::Json<ModelTest>, ApiError> {
+    Ok(web::Json(state.settings.test_model(&name, changes).await?))
 }
 
-/// Asks a model a short question before it is added.
+/// Asks a model a few short questions before it is added.
 #[utoipa::path(
     post, path = "/api/admin/models/test", operation_id = "test_new_model", tag = "Models", security(("session" = [])),
     request_body = NewModel, responses((status = 200, body = ModelTest), Invalid),
@@ -157,7 +166,7 @@ pub(crate) async fn test_new(
     post, path = "/api/admin/models/discover", operation_id = "discover_models", tag = "Models",
     security(("session" = [])), request_body = DiscoverModels,
     responses(
-        (status = 200, body = DiscoveredModels), Invalid,
+        (status = 200, body = DiscoveredModels), Unknown, Invalid,
         (status = 502, description = "The provider did not send a list. `detail` says why."),
     ),
 )]

@@ -139,6 +139,10 @@ impl PageData for ServerPageData {
         })
     }
 
+    fn may_have_budgets(&self) -> bool {
+        caller().is_ok_and(|caller| self.0.service.may_have_budgets(caller.user))
+    }
+
     fn user_id(&self) -> i64 {
         caller().map(|caller| caller.user.0).unwrap_or_default()
     }

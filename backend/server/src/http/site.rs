@@ -22,7 +22,7 @@ use super::content_encoding::{ENCODINGS, FOREVER, accepted_encodings, head};
 use crate::page_files::{NewFile, PageFiles};
 
 #[derive(RustEmbed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../target/site"]
+#[folder = "../../target/site"]
 #[allow_missing = true]
 struct Embedded;
 

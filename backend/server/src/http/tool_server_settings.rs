@@ -7,7 +7,7 @@ use tallybook_runtime_settings::{EntryKind, RuntimeSettings, SettingsError};
 use utoipa::OpenApi;
 
 use super::{
-    body::JsonBody,
+    body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
     methods::Endpoint,
@@ -133,17 +133,21 @@ pub(crate) async fn delete(
 /// Connects to a tool server and lists its tools.
 ///
 /// If the server fails, the response has `ok: false` and the reason. A program of the settings file is not started
-/// again: its running connection lists the tools.
+/// again: its running connection lists the tools. The body may have changes of an added server. Its stored headers are
+/// sent if the changes have neither headers nor another URL.
 #[utoipa::path(
     post, path = "/api/admin/tool-servers/{name}/test", operation_id = "test_tool_server", tag = "Tools",
-    security(("session" = [])), responses((status = 200, body = ToolServerTest), Unknown),
+    security(("session" = [])),
+    request_body(content = Option<Object>, description = "Changes to test before they are stored: some of the members of `NewToolServer`."),
+    responses((status = 200, body = ToolServerTest), Unknown, Conflict, Invalid),
 )]
 pub(crate) async fn test(
     state: State,
     _: Admin,
     name: web::Path<String>,
+    OptionalBody(changes): OptionalBody<Map<String, Value>>,
 ) -> Result<web::Json<ToolServerTest>, ApiError> {
-    Ok(web::Json(state.settings.test_tool_server(&name).await?))
+    Ok(web::Json(state.settings.test_tool_server(&name, changes).await?))
 }
 
 /// Connects to a tool server before it is added, and lists its tools.

@@ -6,7 +6,7 @@ use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, pin::pin, time::Duratio
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
-use tallybook_mock_llm::{CapturedRequest, MockLlm, Reply, WRONG_KEY, hang, text};
+use tallybook_mock_llm::{CapturedRequest, MockLlm, Reply, WRONG_KEY, hang, text, tool_call};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpListener,
@@ -251,13 +251,22 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = demo_only(&engine).spawn().await;
         let test = |body: Value| request(&app, Method::POST, "/api/admin/models/test", body);
-        model.reply([text("ready")]);
+        let call = || [tool_call("add", r#"{"a":"2","b":"3"}"#)];
+        model.reply([text(format!("ready, {KEY}"))]);
+        model.reply(call());
         model.reply([text("Red.")]);
         let passed: Value = test(body("New", &model)).await.json().await.unwrap();
-        assert_eq!((&passed["ok"], &passed["text"], &passed["tools"], &passed["vision"]), (&json!(true), &json!("ready"), &json!("native"), &json!(true)));
+        assert_eq!((&passed["ok"], &passed["text"], &passed["tools"], &passed["vision"]), (&json!(true), &json!("ready, [hidden]"), &json!("native"), &json!(true)));
+        // A server that takes tools, and does not show them to the model.
+        for answer in ["ready", "5", "Red."] {
+            model.reply([text(answer)]);
+        }
+        let passed: Value = test(body("New", &model)).await.json().await.unwrap();
+        assert_eq!((&passed["ok"], &passed["tools"]), (&json!(true), &json!("unknown")));
         // A server that takes no tools, and drops pictures without a word.
         model.fail(400, r#"{"error":{"message":"test-model does not support tools"}}"#);
         model.reply([text("ready")]);
+        model.reply([text(r#"<tool_call>{"name": "add", "arguments": {"a": "2", "b": "3"}}</tool_call>"#)]);
         model.reply([text("I see no picture.")]);
         let passed: Value = test(body("New", &model)).await.json().await.unwrap();
         assert_eq!((&passed["tools"], &passed["vision"]), (&json!("prompted"), &json!(false)));
@@ -270,6 +279,40 @@ on_every_engine! {
         assert_eq!(offered(&app).await, ["demo*"]);
         let demo: Value = request(&app, Method::POST, "/api/admin/models/demo/test", json!({})).await.json().await.unwrap();
         assert_eq!(demo["ok"], true, "{demo}");
+    }
+
+    /// A stored key is used for changes that are not stored, and only with the stored address.
+    async fn the_stored_key_tests_changes_and_lists_models(engine: Engine) {
+        let (model, other) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
+        let app = demo_only(&engine).spawn().await;
+        add(&app, body("Added", &model)).await;
+        let test = |changes: Value| request(&app, Method::POST, "/api/admin/models/Added/test", changes);
+        model.reply([text("ready")]);
+        let passed: Value = test(json!({"model": "other-model"})).await.json().await.unwrap();
+        assert_eq!(passed["ok"], true, "{passed}");
+        let asked = model.requests().into_iter().next().unwrap();
+        assert_eq!((&asked.body["model"], key_of(&asked)), (&json!("other-model"), KEY));
+        assert_eq!(app.get_json("/api/admin/models/Added").await["model"], "test-model", "nothing is stored");
+        let discover = |url: &str, name: &str| {
+            let asked = json!({"provider": "openai", "base_url": format!("{url}/v1"), "name": name});
+            request(&app, Method::POST, "/api/admin/models/discover", asked)
+        };
+        model.offer(json!({"data": [{"id": "one"}]}));
+        let listed: Value = discover(&model.url(), "Added").await.json().await.unwrap();
+        assert_eq!(listed["items"][0]["model"], "one", "{listed}");
+        let mut wrong = body("Wrong", &model);
+        wrong["api_key"] = json!(WRONG_KEY);
+        add(&app, wrong).await;
+        let detail = reason(discover(&model.url(), "Wrong").await, 502, "model-unreachable").await;
+        assert!(detail.contains("rejected the API key"), "{detail}");
+        for refused in [test(json!({"base_url": other.url()})).await, discover(&other.url(), "Added").await] {
+            let detail = reason(refused, 422, "invalid-model").await;
+            assert!(detail.contains("api_key is not sent to another server"), "{detail}");
+        }
+        assert!(other.requests().is_empty(), "the key was sent elsewhere");
+        assert_problem(discover(&model.url(), "Missing").await, 404, "no-such-model").await;
+        let of_file = request(&app, Method::POST, "/api/admin/models/demo/test", json!({"temperature": 1})).await;
+        assert_problem(of_file, 409, "set-in-file").await;
     }
 
     async fn a_test_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
@@ -320,6 +363,10 @@ on_every_engine! {
         assert_eq!(elsewhere.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "the redirect was followed");
         let error = discover(&server_that_sends(String::new()).await).await;
         assert!(error.contains("sent nothing for"), "{error}");
+        drop(elsewhere);
+        let optional = json!({"provider": "ollama", "base_url": format!("http://{location}/v1"), "optional": true});
+        let none = request(&app, Method::POST, "/api/admin/models/discover", optional).await;
+        assert_eq!((none.status().as_u16(), none.json::<Value>().await.unwrap()), (200, json!({"items": []})));
     }
 
     async fn the_number_of_tests_at_the_same_time_is_limited(engine: Engine) {

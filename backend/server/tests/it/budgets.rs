@@ -2,7 +2,8 @@
 //! `accounts::rights` says who may set them.
 
 use chrono::{DateTime, Utc};
-use reqwest::{Method, Response, header};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use reqwest::{Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::MessageStatus;
@@ -144,7 +145,8 @@ on_every_engine! {
         assert_eq!(model.requests().len(), 1, "no model was called");
     }
 
-    /// At the edge of a budget, the first of several turns that begin at the same time reserves what is left.
+    /// At the edge of a budget, the first of several turns that begin at the same time reserves what is left. Half of
+    /// them are requests of API clients, some of which call the model directly.
     async fn of_turns_that_begin_at_once_only_one_exceeds_a_budget(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -158,21 +160,36 @@ on_every_engine! {
         let gate = model.reply_late([text("Yes.")]);
         let (ann, bob) = (team.user(&admin, "ann").await.0, team.user(&admin, "bob").await.0);
         let users = [&admin, &ann, &bob];
-        let mut conversations = Vec::new();
+        let name = team.json(&ann, Method::GET, "/api/models", Value::Null, 200).await["items"][0]["name"].clone();
+        let name = name.as_str().unwrap();
+        let mut requests = Vec::new();
         for index in 0..20 {
-            conversations.push(team.conversation(users[index % users.len()]).await);
-        }
-        let ask = async |(index, conversation): (usize, &String)| {
+            let user = users[index % users.len()];
             let server = second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team);
-            let answer = server.post_message(users[index % users.len()], conversation).await;
+            let messages = json!([{"role": "user", "content": "Go?"}]);
+            let for_program = |model: String| ("/v1/chat/completions".to_owned(), json!({"messages": messages, "model": model}));
+            let (path, body) = match index % 4 {
+                0 | 1 => (format!("/api/conversations/{}/messages", team.conversation(user).await), json!({"content": "Go?"})),
+                2 => for_program(name.to_owned()),
+                _ => for_program(format!("{name}:plain")),
+            };
+            let who = if index % 4 < 2 { user.clone() } else { team.program(user).await };
+            requests.push(server.request(&who, Method::POST, &path).json(&body));
+        }
+        let ask = async |request: RequestBuilder| {
+            let answer = request.send().await.unwrap();
             let status = answer.status().as_u16();
-            if status == 200 {
-                gate.open();
-                answer.text().await.unwrap();
-            }
+            answer.text().await.unwrap();
             status
         };
-        let statuses = futures_util::future::join_all(conversations.iter().enumerate().map(ask)).await;
+        let mut asked: FuturesUnordered<_> = requests.into_iter().map(ask).collect();
+        let mut statuses = Vec::new();
+        while let Some(status) = asked.next().await {
+            statuses.push(status);
+            if asked.len() == 1 {
+                gate.open();
+            }
+        }
         let begun = statuses.iter().filter(|status| **status == 200).count();
         assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
         // The first answer used up the budget.

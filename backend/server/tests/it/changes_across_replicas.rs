@@ -68,6 +68,85 @@ async fn changed_entries_apply_on_the_other_server_and_its_stale_changes_are_ref
     }
 }
 
+/// A version that was read from one server is stale there as soon as the other server has stored a change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_on_one_server_makes_the_versions_of_the_other_stale() {
+    const SETTINGS: &str = "/api/admin/settings";
+    const BUDGETS: &str = "/api/admin/budgets";
+    for engine in Engine::every_mysql_with_tables().await {
+        let model = MockLlm::start().await.unwrap();
+        let here = Team::start(&engine, &model).await;
+        let there = Team::join(&engine, &model, required()).await;
+        let admin = here.sign_in(ADMIN).await;
+        add_opal(&here, &admin, &model).await;
+        let server = json!({"name": "added", "url": "http://127.0.0.1:9/mcp"});
+        here.json(&admin, Method::POST, "/api/admin/tool-servers", server, 201).await;
+        let staff = format!("/api/groups/{}", group(&here, &admin, "Staff", &[], &[]).await);
+        let members = format!("{staff}/members");
+        let changed = here.json(&admin, Method::PATCH, SETTINGS, json!({"sharing": false}), 200).await;
+        let restore = format!("{SETTINGS}/history/{}/restore", changed["version"]);
+        let budgets = |tokens: i64| json!([{"principal": "all", "period": "day", "tokens": tokens}]);
+        here.json(&admin, Method::PUT, BUDGETS, budgets(1), 200).await;
+        let (opal, added) = ("/api/admin/models/Opal", "/api/admin/tool-servers/added");
+        // Each resource, its change on this server, and the stale changes on the other one.
+        for (resource, method, body, stale) in [
+            (
+                &*staff,
+                Method::PATCH,
+                json!({"name": "Crew"}),
+                vec![
+                    (Method::PATCH, &*staff, json!({"name": "Team"})),
+                    (Method::PUT, &*members, json!({"user_ids": []})),
+                    (Method::DELETE, &*staff, Value::Null),
+                ],
+            ),
+            (BUDGETS, Method::PUT, budgets(2), vec![(Method::PUT, BUDGETS, budgets(3))]),
+            (
+                SETTINGS,
+                Method::PATCH,
+                json!({"sharing": true}),
+                vec![(Method::PATCH, SETTINGS, json!({"llm_titles": true})), (Method::POST, &*restore, json!({}))],
+            ),
+            (opal, Method::PATCH, json!({"temperature": 1}), vec![(Method::DELETE, opal, Value::Null)]),
+            (added, Method::PATCH, json!({"timeout_secs": 9}), vec![(Method::DELETE, added, Value::Null)]),
+        ] {
+            // The change arrives within two seconds, and the version that is compared is that of the database.
+            within(LIMIT, "the resource arrives", async || there.get(&admin, resource).await.status() == 200).await;
+            let tag = there.get(&admin, resource).await.headers()[header::ETAG].clone();
+            here.json(&admin, method, resource, body, 200).await;
+            for (method, path, body) in stale {
+                let change = there.request(&admin, method, path).header(header::IF_MATCH, &tag).json(&body);
+                assert_problem(change.send().await.unwrap(), 412, "version-changed").await;
+            }
+        }
+    }
+}
+
+/// A definition that an admin accepts on one server is accepted on the other, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_an_added_server_are_pinned_on_both_servers() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let (model, tools) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
+        let (here, there) = two_servers(&engine, &model, &tools).await;
+        let echo = async |app: &TestApp| {
+            let tools = app.get_json("/api/tools").await;
+            tools["items"].as_array().unwrap().iter().find(|tool| tool["name"] == "added__echo").cloned().unwrap()
+        };
+        tools.describe_first_tool("Echoes, and sends everything elsewhere.");
+        tools.notify_of_change();
+        for app in [&here, &there] {
+            within(LIMIT, "the change is noticed", async || echo(app).await["changed"].is_object()).await;
+            assert_eq!(echo(app).await["risk"], "high");
+        }
+        let accepted = here.post("/api/tool-servers/added/tools/echo/accept", Value::Null).await;
+        assert_eq!(accepted.status(), 204);
+        for app in [&here, &there] {
+            within(LIMIT, "the definition is accepted", async || echo(app).await["changed"].is_null()).await;
+            assert_eq!(echo(app).await["risk"], "low");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_running_turn_keeps_what_the_other_server_removes() {
     for engine in Engine::every_mysql_with_tables().await {

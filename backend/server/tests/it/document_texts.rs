@@ -126,6 +126,30 @@ on_every_engine! {
         }
     }
 
+    async fn a_search_shows_30_lines_with_the_text_and_says_if_there_are_more(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        // The 31st is on another page.
+        let thirty = "A heron.\n".repeat(30) + &"A stork.\n".repeat(1000);
+        let more = format!("{thirty}The last heron.");
+        let long = format!("{}The heron swims.{}", "İ".repeat(1000), " stork".repeat(1000));
+        let files = [("thirty.txt", thirty), ("more.txt", more), ("long.txt", long)];
+        let mut parts = Vec::new();
+        for (name, content) in files {
+            parts.push(part(&uploaded(&app, name, content).await));
+        }
+        model.reply([text("Birds.")]);
+        ask(&app, &conversation, json!(parts)).await;
+        let search = async |file: &str| read(&app, &model, &conversation, json!({"file": file, "search": "HERON"})).await;
+        assert_eq!(search("thirty.txt").await, ["[Page 1] A heron."; 30].join("\n"));
+        let found = search("more.txt").await;
+        assert!(found.starts_with(&["[Page 1] A heron."; 30].join("\n")) && found.contains("There are more lines"), "{found}");
+        let found = search("long.txt").await;
+        assert!(found.contains("…İ") && found.contains("The heron swims. stork") && found.ends_with('…'), "{found}");
+        assert!(found.chars().count() < 350, "{found}");
+    }
+
     /// A sheet has no pages of its own.
     async fn every_page_of_a_long_sheet_can_be_read(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

@@ -4,30 +4,31 @@
 use std::{path::Path, process::Command};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bytes::Bytes;
-use futures_util::future::join_all;
-use reqwest::{Body, Response};
+use reqwest::Response;
 use serde_json::{Value, json};
 use tallybook_documents::READABLE_FORMATS;
 use tallybook_mock_files::{
-    FONT, gif_with_frames, huge_png, inflating_docx, inflating_pdf, inflating_xlsx, jpeg_with_html, nested_pdf, pdf,
-    pdf_page, pdf_stream, pdf_with_pages, zip,
+    gif_with_frames, huge_png, inflating_docx, inflating_pdf, inflating_xlsx, jpeg_with_html, nested_pdf, pdf,
+    pdf_with_pages, xlsx, zip,
 };
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::{
     files::{PNG, ask, assert_problem, images_in, upload, uploaded},
-    support::{Bucket, Engine, EventReader, Program, RawConnection, TestApp, execute, on_every_engine, rows},
+    support::{
+        Bucket, Engine, EventReader, Program, RawConnection, TestApp, eventually, execute, on_every_engine, rows,
+    },
 };
 
 const ENCRYPTED_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/password.pdf");
-const JAPANESE_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/unijis-ucs2-h.pdf");
+/// PDFs with one text, each with another CMap.
+const JAPANESE_PDFS: [(&str, &[u8]); 3] = [
+    ("UniJIS-UCS2-H", include_bytes!("../../../documents/tests/fixtures/unijis-ucs2-h.pdf")),
+    ("90ms-RKSJ-H", include_bytes!("../../../documents/tests/fixtures/90ms-rksj-h.pdf")),
+    ("UniJIS-UTF16-H", include_bytes!("../../../documents/tests/fixtures/unijis-utf16-h.pdf")),
+];
 const PHOTO: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.jpg");
 const SIDEWAYS_PHOTO: &[u8] = include_bytes!("../../../documents/tests/fixtures/rotated.jpg");
-const MEBIBYTE: usize = 1024 * 1024;
-
-/// Maximum memory that ten uploads of 20 MiB at once may take beside what the server uses at rest, in KiB.
-const UPLOADS_KIB: u64 = 64 * 1024;
 
 fn part_of(kind: &str, file: &Value) -> Value {
     json!({"type": kind, "file_id": file["id"]})
@@ -49,7 +50,7 @@ async fn decoded(app: &TestApp, file: &Value, variant: &str) -> image::RgbaImage
     image::load_from_memory(&bytes).unwrap().into_rgba8()
 }
 
-async fn page_of(app: &TestApp, file: &Value, page: i32) -> Value {
+pub(crate) async fn page_of(app: &TestApp, file: &Value, page: i32) -> Value {
     app.get_json(&format!("/api/files/{}/text?page={page}", file["id"].as_str().unwrap())).await
 }
 
@@ -111,10 +112,17 @@ on_every_engine! {
         let first = decoded(&app, &animation, "model").await;
         assert_eq!((first.dimensions(), first.get_pixel(32, 32).0), ((64, 64), [255, 0, 0, 255]));
 
-        let japanese = uploaded(&app, "日本語.pdf", JAPANESE_PDF).await;
-        let page = page_of(&app, &japanese, 1).await;
-        let expected = "before\n\n吾輩は猫である。名前はまだ無い。\n日本語とEnglish wordsの混在\n東京都 2026年";
-        assert_eq!(page, json!({"pages": 1, "page": 1, "text": expected}));
+        for (cmap, content) in JAPANESE_PDFS {
+            let japanese = uploaded(&app, "日本語.pdf", content).await;
+            let expected = "before\n\n吾輩は猫である。名前はまだ無い。\n日本語とEnglish wordsの混在\n東京都 2026年";
+            assert_eq!(page_of(&app, &japanese, 1).await["text"], expected, "{cmap}");
+        }
+
+        let rows: Vec<String> = (2..1_000_000).map(|row| format!("<row r=\"{row}\"/>")).collect();
+        let first = "<row r=\"1\"><c r=\"A1\"><f>1+1</f><v>2</v></c></row>";
+        let last = "<row r=\"1000000\"><c r=\"C1000000\"><v>3</v></c></row>";
+        let sheet = uploaded(&app, "sheet.xlsx", xlsx(&format!("{first}{}{last}", rows.concat()))).await;
+        assert_eq!(page_of(&app, &sheet, 1).await["text"], "# Sheet1\n\n2\n\n\t\t3");
 
         let long = uploaded(&app, "long.pdf", pdf_with_pages(10_001)).await;
         assert_eq!((&long["pages"], &long["truncated"]), (&json!(10_000), &json!(true)), "{long}");
@@ -190,6 +198,33 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM blobs)"), [(0, 0)]);
         uploaded(&app, "a.txt", "a".repeat(2_000_000)).await;
         assert_eq!(entries(temporary.path()), 0);
+    }
+
+    /// The content in the database is incomplete.
+    async fn a_server_killed_between_two_parts_of_a_file_leaves_no_file(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        let content = "0123456789".repeat(1_500_000);
+        let url = app.url("/api/files?name=a.txt");
+        let uploading = tokio::spawn(app.client.post(url).body(content.clone()).send());
+        let parts = async || rows!(app, (i64,), "SELECT COUNT(*) FROM blob_chunks").remove(0).0;
+        eventually("some parts are stored", async || {
+            app.process().signal("STOP");
+            let is_between = (1..29).contains(&parts().await);
+            if !is_between {
+                app.process().signal("CONT");
+            }
+            is_between
+        })
+        .await;
+        app.kill();
+        assert!(uploading.await.unwrap().is_err());
+
+        let app = TestApp::launch(&engine, &model);
+        let found = "SELECT COUNT(*), COUNT(stored_at), (SELECT COUNT(*) FROM files) FROM blobs";
+        assert_eq!(rows!(app, (i64, i64, i64), found), [(1, 0, 0)]);
+        let file = uploaded(&app, "a.txt", content.clone()).await;
+        assert!(content_of(&app, &file, "original").await.text().await.unwrap() == content, "the content is whole");
     }
 
     /// The content disappears between two model calls of a turn.
@@ -308,52 +343,4 @@ async fn a_file_that_does_not_fit_into_the_database_is_refused_and_leaves_nothin
         let content = content_of(&app, &file, "original").await.text().await.unwrap();
         assert!(content == "b".repeat(1_000_000), "the content is whole");
     }
-}
-
-/// Uploads ten files at once, each in parts of a mebibyte, and returns them with the additional memory that the server
-/// took, in KiB.
-#[cfg(target_os = "linux")]
-async fn upload_ten(app: &TestApp, parts_of: impl Fn(u8) -> Vec<Bytes>) -> (Vec<Value>, u64) {
-    uploaded(app, "first.txt", "The first file.").await;
-    let before = app.process().memory_kib("VmRSS");
-    let upload_one = async |number: u8| {
-        // Streamed, so that this process does not copy all files either.
-        let parts = parts_of(number).into_iter().map(Ok::<_, std::io::Error>);
-        uploaded(app, &format!("file {number}"), Body::wrap_stream(futures_util::stream::iter(parts))).await
-    };
-    let files = join_all((0..10).map(upload_one)).await;
-    (files, app.process().memory_kib("VmHWM") - before)
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_uploads_of_twenty_mebibytes_at_once_take_bounded_memory() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::launch(&engine, &model);
-    let (files, taken) = upload_ten(&app, |number| {
-        let part = Bytes::from(vec![b'a' + number; MEBIBYTE]);
-        (0..20).map(|_| part.clone()).collect()
-    })
-    .await;
-    assert!(files.iter().all(|file| file["bytes"] == 20 * MEBIBYTE), "{files:?}");
-    assert!(taken < UPLOADS_KIB, "{taken} KiB");
-}
-
-/// Each document has an attachment that takes most of its size, and a page of text.
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_uploads_of_large_documents_at_once_take_bounded_memory() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::launch(&engine, &model);
-    let (files, taken) = upload_ten(&app, |number| {
-        let content = format!("BT /F 12 Tf 10 700 Td (Document {number}) Tj ET");
-        let attachment = pdf_stream("", &vec![number; 19 * MEBIBYTE]);
-        let document = Bytes::from(pdf_page(content.as_bytes(), FONT, &[attachment]));
-        (0..document.len()).step_by(MEBIBYTE).map(|at| document.slice(at..document.len().min(at + MEBIBYTE))).collect()
-    })
-    .await;
-    for (number, file) in files.iter().enumerate() {
-        assert_eq!(page_of(&app, file, 1).await["text"], format!("Document {number}"));
-    }
-    assert!(taken < UPLOADS_KIB, "{taken} KiB");
 }

@@ -83,7 +83,7 @@ on_every_engine! {
         assert_eq!(delete(&app, &deleted["id"]).await.status(), StatusCode::NO_CONTENT);
         let (is_done, words) = said(&admin(&engine, &model, &["files"]));
         assert!(is_done && words.contains("1 files") && words.contains("5 bytes  1 unused"), "{words}");
-        assert!(words.contains("Stored contents: 2, with 13 bytes."), "{words}");
+        assert!(words.contains("Stored contents: 1, with 5 bytes."), "{words}");
         assert!(words.contains("Objects in FILES_URL that belong to no file: 0."), "{words}");
         let user = words.split_whitespace().next().unwrap();
         let (is_done, words) = said(&admin(&engine, &model, &["files", "--user", user]));
@@ -118,6 +118,19 @@ on_every_engine! {
         let path = format!("/api/files/{}/content", both["id"].as_str().unwrap());
         assert_eq!(app.get(&path).await.text().await.unwrap(), "Both.");
     }
+}
+
+#[tokio::test]
+async fn a_backup_says_where_the_content_of_files_is() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    TestApp::launch(&engine, &model).kill();
+    let copy = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (is_done, words) = said(&admin(&engine, &model, &["backup", &copy("one.db")]));
+    assert!(is_done && !words.contains("FILES_URL"), "{words}");
+    let (is_done, words) = admin_with_folder(&engine, &model, folder.path(), &["backup", &copy("two.db")]);
+    let expected = format!("Back up FILES_URL next: folder {}.", folder.path().display());
+    assert!(is_done && words.contains(&expected), "{words}");
 }
 
 /// A backup contains the content of files in an embedded database.

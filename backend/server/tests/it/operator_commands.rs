@@ -174,7 +174,8 @@ async fn a_refused_restore_says_why() {
 #[test]
 fn a_missing_database_is_reported_and_not_created() {
     let folder = tempfile::tempdir().unwrap();
-    for args in [&["users"][..], &["check"], &["keys"], &["retention"], &["backup", "copy.db"]] {
+    for args in [&["users"][..], &["check"], &["keys"], &["retention"], &["backup", "copy.db"], &["restore", "copy.db"]]
+    {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
         let output = command.env_clear().arg("admin").args(args).current_dir(folder.path()).output().unwrap();
         let (is_done, words) = said(&output);

@@ -8,7 +8,7 @@ use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
     condition::{BY_DURATION, Condition, INDEXED},
-    sql::{Sql, list_by_ids},
+    sql::Sql,
 };
 use crate::limits::{FEW, MAX_SORTED};
 
@@ -292,22 +292,22 @@ pub(crate) async fn list_slowest_of_few(
 /// Returns the rows of the list for these calls, in the order of `ids`. Calls that were purged in the meantime are
 /// missing.
 pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<CallRow>> {
-    let mut rows: Vec<CallRow> = list_by_ids(
-        db,
-        select!(
-            "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
+    let mut rows: Vec<CallRow> = db
+        .reader()
+        .list_by_ids(
+            select!(
+                "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
              SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
              OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, c.uuid, \
              c.title, c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL \
              AS is_deleted FROM tool_calls t JOIN messages m ON m.id = t.message_id \
              JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
              WHERE t.id IN ("
-        ),
-        ids,
-        ")",
-        None,
-    )
-    .await?;
+            ),
+            ids,
+            ")",
+        )
+        .await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }
@@ -315,20 +315,20 @@ pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<
 /// Returns the rows of an export for these calls, in the order of `ids`. Calls that were purged in the meantime are
 /// missing.
 pub(crate) async fn list_whole(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<ExportedRow>> {
-    let mut rows: Vec<ExportedRow> = list_by_ids(
-        db,
-        select!(
-            "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
+    let mut rows: Vec<ExportedRow> = db
+        .reader()
+        .list_by_ids(
+            select!(
+                "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
              t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
              COALESCE(c.deleted_at, u.deleted_at) AS deleted_at FROM tool_calls t \
              JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
              JOIN users u ON u.id = c.user_id WHERE t.id IN ("
-        ),
-        ids,
-        ")",
-        None,
-    )
-    .await?;
+            ),
+            ids,
+            ")",
+        )
+        .await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }

@@ -8,7 +8,7 @@ use tallybook_protocol::{
     ApprovalScope, DeciderKind, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
 };
 
-use super::sql::list_by_ids;
+use super::sql::list_first_by_ids;
 
 /// A call with the beginnings of its texts.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -245,7 +245,7 @@ pub(crate) async fn list_model_calls_of(
 ) -> sqlx::Result<Vec<ModelCallOfTurnRow>> {
     // Casts the purpose to text, because MySQL stores it as an enumeration. Auxiliary model calls are in the order in
     // which they finished.
-    list_by_ids(
+    list_first_by_ids(
         db,
         select!(
             "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
@@ -254,7 +254,7 @@ pub(crate) async fn list_model_calls_of(
         ),
         message_ids,
         ") ORDER BY message_id, id",
-        Some(limit),
+        limit,
     )
     .await
 }
@@ -278,7 +278,7 @@ pub(crate) async fn list_calls_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
-    list_by_ids(
+    list_first_by_ids(
         db,
         select!(
             "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
@@ -286,7 +286,7 @@ pub(crate) async fn list_calls_of(
         ),
         message_ids,
         ") ORDER BY message_id, step, position",
-        Some(limit),
+        limit,
     )
     .await
 }
@@ -297,7 +297,7 @@ pub(crate) async fn list_copied_calls_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<CopiedCallRow>> {
-    list_by_ids(
+    list_first_by_ids(
         db,
         select!(
             "SELECT t.message_id, o.id AS original_id, t.tool_name, t.status, t.duration_ms FROM copied_tool_calls t \
@@ -305,7 +305,7 @@ pub(crate) async fn list_copied_calls_of(
         ),
         message_ids,
         ") ORDER BY t.message_id, t.step, t.position",
-        Some(limit),
+        limit,
     )
     .await
 }

@@ -8,8 +8,6 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, is_unique_violation, select};
 use tallybook_protocol::{Rating, ToolCallStatus};
 
-use super::sql::list_by_ids;
-
 /// Number of users in one statement.
 const NAMES_AT_ONCE: usize = 500;
 
@@ -287,8 +285,9 @@ pub(crate) async fn count_ratings(db: &Database, since: DateTime<Utc>, limit: u3
 pub(crate) async fn list_names(db: &Database, users: &[UserId]) -> sqlx::Result<Vec<(UserId, String)>> {
     let mut names = Vec::with_capacity(users.len());
     for users in users.chunks(NAMES_AT_ONCE) {
-        names
-            .append(&mut list_by_ids(db, select!("SELECT id, name FROM users WHERE id IN ("), users, ")", None).await?);
+        names.append(
+            &mut db.reader().list_by_ids(select!("SELECT id, name FROM users WHERE id IN ("), users, ")").await?,
+        );
     }
     Ok(names)
 }

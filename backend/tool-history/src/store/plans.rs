@@ -3,7 +3,7 @@
 use tallybook_database::{Database, select};
 use tallybook_protocol::{MessageId, PlanStepStatus};
 
-use super::sql::list_by_ids;
+use super::sql::list_first_by_ids;
 
 /// A step of an answer's plan.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -24,7 +24,7 @@ pub(crate) async fn list_steps_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<PlanStepRow>> {
-    list_by_ids(
+    list_first_by_ids(
         db,
         select!(
             "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
@@ -32,7 +32,7 @@ pub(crate) async fn list_steps_of(
         ),
         message_ids,
         ") ORDER BY p.message_id, s.revision, s.position",
-        Some(limit),
+        limit,
     )
     .await
 }

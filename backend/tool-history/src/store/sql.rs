@@ -4,14 +4,13 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Argument, Database, Handle, Pattern, Query, Row, Select};
 use tallybook_protocol::ToolCallId;
 
-/// Runs the statement that consists of `select`, the list of `ids`, and `order`. Returns at most `limit` rows, if it is
-/// set.
-pub(crate) async fn list_by_ids<I, T>(
+/// Returns the first `limit` rows of the query that consists of `select`, the list of `ids`, and `order`.
+pub(crate) async fn list_first_by_ids<I, T>(
     db: &Database,
     select: Select,
     ids: &[I],
     order: &'static str,
-    limit: Option<u32>,
+    limit: u32,
 ) -> sqlx::Result<Vec<T>>
 where
     I: Copy + Sync + for<'v> Argument<'v>,
@@ -21,10 +20,7 @@ where
         return Ok(Vec::new());
     }
     let mut query = db.reader().query(select);
-    query.push_list(ids.iter().copied()).push(order);
-    if let Some(limit) = limit {
-        query.push(" LIMIT ").push_bind(limit);
-    }
+    query.push_list(ids.iter().copied()).push(order).push(" LIMIT ").push_bind(limit);
     query.fetch_all().await
 }
 

@@ -1,12 +1,15 @@
 //! The note above the message field that calls wait for approval. It leads to them, and decides on all of them
-//! together.
+//! together. Its buttons are in the chunk with messages.
 
 use leptos::prelude::*;
 use tallybook_protocol::{CallDecision, Decision, ToolCallId};
 
 use crate::{
     browser,
-    components::parts::ids::card_id,
+    components::{
+        lazy::{MessagePart, lazy},
+        parts::ids::card_id,
+    },
     consent::plain_decision,
     language::use_language,
     reactive::memo,
@@ -44,6 +47,20 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let drawn = move || drawn.clone().filter(|_| session.is_loading());
     let count = memo(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_need_approval(count));
+    let has_calls = memo(move |_| count.get() > 0);
+    view! {
+        {move || drawn().map(|html| view! { <div class="consent-note" data-copied inner_html=html></div> })}
+        <div class="consent-note" id=NOTE_ID>
+            <span role="status" data-testid="consent-note">{words}</span>
+            {lazy(move || has_calls.get().then_some(MessagePart::ConsentButtons { session, waiting, count }))}
+        </div>
+    }
+    .into_any()
+}
+
+/// Renders the buttons of the note.
+pub(crate) fn buttons(session: Session, waiting: Memo<Vec<ToolCallId>>, count: Memo<usize>) -> AnyView {
+    let text = use_language();
     // Only calls can be approved whose input was visible and is not being edited.
     let is_unseen = memo(move |_| {
         session.seen_calls.with(|seen| waiting.with(|waiting| waiting.iter().any(|id| !seen.contains(id))))
@@ -65,7 +82,8 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
                     type="button"
                     class="button small"
                     data-testid=name
-                    disabled=!browser::IS_HERE
+                    // Only calls can be allowed whose input this page has shown.
+                    disabled=name == "allow-all" && !browser::IS_HERE
                     // Still focusable, so that a screen reader can reach the reason.
                     aria-disabled=move || why_not.get().map(|_| "true")
                     aria-description=move || why_not.get()
@@ -80,17 +98,11 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let why_not = Signal::derive(move || is_unseen.get().then(|| text.show_all_inputs_first()));
     let at_any_time = Signal::stored(None);
     view! {
-        {move || drawn().map(|html| view! { <div class="consent-note" inner_html=html></div> })}
-        <div class="consent-note" id=NOTE_ID>
-            <span role="status" data-testid="consent-note">{words}</span>
-            {move || (count.get() > 0).then(|| {
-                button("show-calls", text.review_calls(), at_any_time, Callback::new(move |()| go_to_first(waiting)))
-            })}
-            {move || (count.get() > 1).then(|| [
-                button("allow-all", text.allow_all(), why_not, Callback::new(move |()| decide(Decision::Approve))),
-                button("deny-all", text.deny_all(), at_any_time, Callback::new(move |()| decide(Decision::Deny))),
-            ].collect_view())}
-        </div>
+        {button("show-calls", text.review_calls(), at_any_time, Callback::new(move |()| go_to_first(waiting)))}
+        {move || (count.get() > 1).then(|| [
+            button("allow-all", text.allow_all(), why_not, Callback::new(move |()| decide(Decision::Approve))),
+            button("deny-all", text.deny_all(), at_any_time, Callback::new(move |()| decide(Decision::Deny))),
+        ].collect_view())}
     }
     .into_any()
 }

@@ -46,7 +46,6 @@ fn content(session: Session, offer: NewChatInfo) -> AnyView {
                     type="button"
                     class="example"
                     data-testid="example"
-                    disabled=!browser::IS_HERE
                     on:click=move |_| {
                         session.send(&asked);
                         begin_to_write_after_press();
@@ -54,7 +53,7 @@ fn content(session: Session, offer: NewChatInfo) -> AnyView {
                 >
                     <span class="example-text">{question}</span>
                     <span class="example-foot" aria-hidden="true">
-                        <code class="example-tool">{tools.join(", ")}</code>
+                        <span class="example-tool">{tools.join(", ")}</span>
                         <Draw icon=Icon::ArrowUp />
                     </span>
                 </button>
@@ -86,7 +85,6 @@ fn demo_notice() -> AnyView {
                 class="button primary"
                 data-testid="connect-model"
                 aria-haspopup="dialog"
-                disabled=!browser::IS_HERE
                 on:click=move |_| connecting.open(EntryKind::Model)
             >
                 {text.connect_model()}
@@ -113,7 +111,7 @@ fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
     let (tools, more) = offer.named();
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
-        let name = tool.shown_name();
+        let name = text.tool_title(&tool.name);
         let (about, lang) = text.tool_about(&tool.name, tool.about);
         view! {
             <li class="has-menu">
@@ -136,7 +134,6 @@ fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
                         class="button quiet small"
                         data-testid="more-tools"
                         aria-haspopup="dialog"
-                        disabled=!browser::IS_HERE
                         on:click=|_| browser::press(tools_button::BUTTON_ID)
                     >
                         {text.more_tools(more)}

@@ -22,7 +22,7 @@ use crate::{
     browser,
     components::{
         chat_pane::{earlier_messages::EarlierMessages, empty_state::EmptyState, skeleton::Skeleton},
-        lazy::{self, Part, lazy},
+        lazy::{self, MessagePart, lazy},
         parts::{
             commands::on_command,
             icon::{Draw, Icon},
@@ -116,7 +116,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         // The server-rendered messages stay meanwhile.
         <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
         {Attached::new("div", EARLIER_ID).with(class("earlier-place")).containing(earlier)}
-        {lazy(move || has_messages.get().then_some(Part::Messages { session, ids }))}
+        {lazy(move || has_messages.get().then_some(MessagePart::All { session, ids }))}
         {move || first_question(session).map(|question| view! { <p class="first-question" dir="auto">{question}</p> })}
     };
     let content = view! {
@@ -240,6 +240,7 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
                 tick().await;
                 browser::replace_stale();
                 browser::remove_stale();
+                browser::replay_presses();
             });
         }
         if were_coming == Some(true) && earlier == Loading::Idle {

@@ -1,57 +1,69 @@
-//! The files of the message field: their uploads, and offers about them. Loaded with the first file, or with the first
-//! long text that is pasted.
+//! The files of the message field and of a question that is being edited: their uploads, and offers about them. Loaded
+//! with the first file, or with the first long text that is pasted.
 
 use leptos::prelude::*;
 use web_sys::{File, FilePropertyBag};
 
 use crate::{
+    browser,
     components::parts::{
         each::Each,
         icon::{Draw, Icon},
+        ids::EDIT_FIELD_ID,
         typing::focus_composer,
     },
     format,
     language::{Language, use_language},
     models::Models,
     reactive::memo,
-    session::{AttachedFile, Session, Upload},
+    session::{AttachedFile, FilesOf, Session, Upload},
 };
 
-/// The files above the message field.
+/// The files above a field.
 #[component]
 pub(crate) fn Attachments(
     session: Session,
-    /// A long text that was just pasted into the field.
-    pasted: RwSignal<Option<String>>,
+    of: FilesOf,
+    /// A long text that was just pasted into the message field.
+    pasted: Option<RwSignal<Option<String>>>,
 ) -> impl IntoView {
     let text = use_language();
     // A file keeps its row during its upload.
-    let keys = memo(move |_| session.files.with(|files| files.iter().map(|file| file.key.clone()).collect::<Vec<_>>()));
+    let keys =
+        memo(move |_| session.with_files(of, |files| files.iter().map(|file| file.key.clone()).collect::<Vec<_>>()));
     let has_files = memo(move |_| keys.with(|keys| !keys.is_empty()));
+    let ended = memo(move |_| session.with_files(of, |files| ended_uploads(files, text)));
     view! {
         <div class="attachments">
             {move || has_files.get().then(|| view! {
                 <ul class="file-list" data-testid="attachments" aria-label=text.attached_files()>
-                    <Each each=move || keys.get() key=String::clone children=move |key| row(session, key, text) />
+                    <Each each=move || keys.get() key=String::clone children=move |key| row(session, of, key, text) />
                 </ul>
             })}
-            {image_notice(session, text)}
-            {paste_offer(session, pasted, text)}
+            {(of == FilesOf::Draft).then(|| image_notice(session, text))}
+            {pasted.map(|pasted| paste_offer(session, pasted, text))}
             <p class="attachments-note" role="status">
-                {move || session.waits_for_files.get().then(|| text.sends_after_uploads())}
+                {move || (of == FilesOf::Draft && session.waits_for_files.get()).then(|| text.sends_after_uploads())}
+                // The rows show this.
+                <span class="visually-hidden">{move || ended.get()}</span>
             </p>
         </div>
     }
     .into_any()
 }
 
-fn row(session: Session, key: String, text: Language) -> AnyView {
+fn row(session: Session, of: FilesOf, key: String, text: Language) -> AnyView {
     let own = key.clone();
-    let file = memo(move |_| session.files.with(|files| files.iter().find(|file| file.key == own).cloned()));
+    let file = memo(move |_| session.with_files(of, |files| files.iter().find(|file| file.key == own).cloned()));
     let (remove_key, retry_key) = (key.clone(), key);
     let remove = move |_| {
-        session.remove_file(remove_key.clone());
-        focus_composer();
+        session.remove_file(of, remove_key.clone());
+        match of {
+            FilesOf::Draft => focus_composer(),
+            FilesOf::Edit => {
+                browser::focus(EDIT_FIELD_ID);
+            }
+        }
     };
     let name = file.with_untracked(|file| file.as_ref().map(|file| file.name.clone()).unwrap_or_default());
     let remove_label = text.remove_file_named(&name);
@@ -121,17 +133,25 @@ fn progress(file: Option<&AttachedFile>) -> Option<u8> {
 
 fn note(file: Option<&AttachedFile>, text: Language) -> String {
     let Some(file) = file else { return String::new() };
+    let state = match &file.upload {
+        Upload::Waiting => Some(text.upload_waiting().to_owned()),
+        Upload::Running(percent) => Some(format!("{percent} %")),
+        Upload::Ready(stored) if stored.lacks_text() => Some(text.no_text_in_file().to_owned()),
+        Upload::Ready(stored) => stored.pages.map(|pages| text.pages(pages)),
+        Upload::Failed { reason, .. } => Some(reason.clone()),
+    };
     let size = format::size(text, file.bytes);
-    match &file.upload {
-        Upload::Waiting => text.upload_waiting().to_owned(),
-        Upload::Running(percent) => format!("{size} · {percent} %"),
-        Upload::Ready(stored) if stored.lacks_text() => text.no_text_in_file().to_owned(),
-        Upload::Ready(stored) => match stored.pages {
-            Some(pages) => format!("{size} · {}", text.pages(pages)),
-            None => size,
-        },
-        Upload::Failed { reason, .. } => reason.clone(),
+    match state {
+        Some(state) => format!("{size} · {state}"),
+        None => size,
     }
+}
+
+/// Returns the announcement of the uploads that have ended.
+fn ended_uploads(files: &[AttachedFile], text: Language) -> String {
+    let stored = files.iter().filter(|file| file.ready().is_some()).count();
+    let failed = files.iter().filter(|file| failure(Some(*file)).is_some());
+    text.uploads_ended(stored, &failed.map(|file| file.name.as_str()).collect::<Vec<_>>())
 }
 
 fn thumbnail(file: Option<&AttachedFile>) -> AnyView {
@@ -193,7 +213,7 @@ fn paste_offer(session: Session, pasted: RwSignal<Option<String>>, text: Languag
         pasted.set(None);
         if let Some(file) = text_file(text.pasted_file_name(), &content) {
             session.write(session.draft.get_untracked().replacen(&content, "", 1));
-            session.attach(vec![file]);
+            session.attach(FilesOf::Draft, vec![file]);
         }
         focus_composer();
     };

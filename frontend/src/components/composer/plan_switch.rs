@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 
 use crate::{
-    browser,
     components::parts::icon::{Draw, Icon},
     language::use_language,
     session::Session,
@@ -20,7 +19,6 @@ pub(crate) fn PlanSwitch(session: Session) -> impl IntoView {
             data-testid="plan-first"
             title=text.plan_first_about()
             aria-pressed=move || session.next.get().1.to_string()
-            disabled=!browser::IS_HERE
             on:click=move |_| session.plan_first(!session.next.get_untracked().1)
         >
             <Draw icon=Icon::Steps />

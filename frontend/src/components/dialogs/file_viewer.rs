@@ -7,7 +7,10 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::parts::icon::{Draw, Icon},
+    components::parts::{
+        commands::has_modifier,
+        icon::{Draw, Icon},
+    },
     format,
     language::{Language, use_language},
     reactive::{effect, memo},
@@ -72,8 +75,9 @@ pub(crate) fn FileViewer(viewed: ViewedFiles, shown: FileView) -> impl IntoView 
             node_ref=place
             on:close=move |_| shown.0.set(None)
             on:keydown=move |event: KeyboardEvent| match event.key().as_str() {
-                "ArrowLeft" => step(-1),
-                "ArrowRight" => step(1),
+                // Alt and an arrow go back in the browser's history.
+                "ArrowLeft" if !has_modifier(&event) => step(-1),
+                "ArrowRight" if !has_modifier(&event) => step(1),
                 _ => {}
             }
         >

@@ -124,7 +124,6 @@ fn items(
                 data-testid=format!("{}{name}", menu.prefix)
                 popovertarget=menu.id
                 popovertargetaction="hide"
-                disabled=!browser::IS_HERE
                 // Archived conversations cannot be pinned.
                 hidden=move || name == "pin" && flags.get().1
                 on:click=move |_| run.run(())

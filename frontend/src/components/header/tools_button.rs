@@ -4,7 +4,6 @@ use leptos::{html, prelude::*};
 use uuid::Uuid;
 
 use crate::{
-    browser,
     components::{
         dialogs::sheet_top::sheet_top,
         header::tools_panel::Panel,
@@ -51,7 +50,6 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
             data-testid="open-tools"
             title=title
             aria-haspopup="dialog"
-            disabled=!browser::IS_HERE
             on:click=open
         >
             <Draw icon=Icon::Sliders />

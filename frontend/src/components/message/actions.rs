@@ -24,7 +24,7 @@ use crate::{
     goal::element_id,
     message::{Copied, OWN_FILES, Recovery, View, button_id, menu_items},
     mount_schedule::in_next_frame,
-    session::{Edited, Phase, Place, Session, Step},
+    session::{AttachedFile, Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
 };
 
@@ -128,6 +128,7 @@ impl MessageState {
             "edit" => {
                 let (text, files) =
                     untrack(|| read(self.shown.entry, |entry| (entry.text.clone(), entry.files.clone())));
+                let files = files.into_iter().map(AttachedFile::stored).collect();
                 session.begin_edit(Some(Edited { id, text, files, is_changed: false, is_from_field: false }));
             }
             _ => {}

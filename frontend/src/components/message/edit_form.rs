@@ -6,22 +6,23 @@ use leptos::{
     html,
     prelude::*,
 };
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, Rights};
 
 use crate::{
     browser,
     components::{
-        composer::file_names::removable_files,
+        message::shown::EditedFiles,
         parts::{
             commands::escapes,
-            ids::COMPOSER_ID,
+            icon::{Draw, Icon},
+            ids::{COMPOSER_ID, EDIT_FIELD_ID},
             typing::{focus_composer, sends},
         },
     },
-    language::use_language,
+    language::{Language, use_language},
     mount_schedule::in_next_frame,
     reactive::{effect, memo},
-    session::{Phase, Session},
+    session::{AttachedFile, FilesOf, Phase, Session},
 };
 
 /// The field in the message's place.
@@ -33,11 +34,11 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let draft = memo(move |_| {
         session.edited.with(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default())
     });
-    let files = memo(move |_| {
-        session.edited.with(|edited| edited.as_ref().map(|edited| edited.files.clone()).unwrap_or_default())
-    });
-    let remove = Callback::new(move |file| session.remove_edited_file(file));
-    let is_blank = move || draft.with(|draft| draft.trim().is_empty()) && files.with(Vec::is_empty);
+    let has_files = memo(move |_| session.with_files(FilesOf::Edit, |files| !files.is_empty()));
+    let is_uploading =
+        memo(move |_| session.with_files(FilesOf::Edit, |files| files.iter().any(AttachedFile::is_uploading)));
+    let may_upload = use_context::<Rights>().unwrap_or_default().upload;
+    let is_blank = move || draft.with(|draft| draft.trim().is_empty()) && !has_files.get();
     effect(move || {
         if let Some(field) = field.get() {
             in_next_frame(move || {
@@ -49,7 +50,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     });
     // Why it cannot be sent now.
     let why_not = memo(move |_| match session.phase.get() {
-        Phase::Idle => None,
+        Phase::Idle => is_uploading.get().then(|| text.wait_for_uploads()),
         Phase::Awaiting => Some(text.decide_first()),
         _ => Some(text.wait_for_answer()),
     });
@@ -77,12 +78,10 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 send();
             }
         >
-            {move || {
-                let files = files.get();
-                (!files.is_empty()).then(|| removable_files(&files, remove))
-            }}
+            {use_context::<EditedFiles>().map(|EditedFiles(draw)| draw.run(session))}
             <div class="composer-field" data-text=move || draft.get()>
                 <textarea
+                    id=EDIT_FIELD_ID
                     data-testid="edit-field"
                     rows="1"
                     dir="auto"
@@ -103,6 +102,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
+                {may_upload.then(|| attach_button(session, text))}
                 <span class="composer-hint" role="status">
                     {move || why_not.get().unwrap_or_else(|| text.edit_hint())}
                 </span>
@@ -122,6 +122,33 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 </span>
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// Renders the button that attaches files to the changed message.
+fn attach_button(session: Session, text: Language) -> AnyView {
+    let file_input = NodeRef::<html::Input>::new();
+    view! {
+        <button
+            type="button"
+            class="button icon-only quiet"
+            data-testid="edit-attach"
+            aria-label=text.attach()
+            title=text.attach()
+            on:click=move |_| if let Some(input) = file_input.get_untracked() { input.click() }
+        >
+            <Draw icon=Icon::Clip />
+        </button>
+        <input
+            type="file"
+            multiple
+            hidden
+            data-testid="edit-file-input"
+            aria-label=text.attach()
+            node_ref=file_input
+            on:change:target=move |event| session.attach(FilesOf::Edit, browser::take_files(&event.target()))
+        />
     }
     .into_any()
 }

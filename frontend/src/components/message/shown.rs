@@ -55,3 +55,8 @@ pub(crate) struct Used(pub(crate) ShownUsage);
 /// The answer that is being played back. Provided as a context by the pane.
 #[derive(Clone, Copy)]
 pub(crate) struct Played(pub(crate) RwSignal<Option<MessageId>>);
+
+/// Renders the files of the question that is being edited. Provided as a context by the pane, because the code of files
+/// is loaded with other parts of the page, which messages do not depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct EditedFiles(pub(crate) Callback<Session, AnyView>);

@@ -7,14 +7,12 @@ use tallybook_protocol::ToolCallStatus;
 
 use crate::{
     components::{
-        message::{
-            call_text::{CallPart, CallTextPart},
-            reviews::reviews_view,
-        },
+        message::{call_text::CallPart, reviews::reviews_view},
         parts::times::{times, when},
         sidebar::foot::UserName,
     },
     language::use_language,
+    message::CallTextPart,
     reactive::memo,
     session::Session,
     transcript::Call,

@@ -10,11 +10,15 @@ use crate::{
     browser,
     components::{
         palette::{Palette, PaletteKey, option_id},
-        parts::icon::{Draw, Icon},
+        parts::{
+            icon::{Draw, Icon},
+            list_steps::AtEnd,
+        },
     },
     conversation_list::ConversationList,
     language::{Language, use_language},
     mount_schedule::in_next_frame,
+    pages::command_context::CommandContext,
     palette::{Hit, PaletteAction, PaletteCommand, PaletteEntry, commands, hits},
     reactive::{effect, memo},
 };
@@ -24,13 +28,13 @@ const TYPING_PAUSE: Duration = Duration::from_millis(200);
 
 /// The options.
 #[component]
-pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<PaletteAction>) -> impl IntoView {
+pub(crate) fn PaletteOptions(palette: Palette, context: CommandContext) -> impl IntoView {
     let text = use_language();
     let Palette { situation, query, chosen, count, keys, .. } = palette;
     let further = further_conversations(query);
     let found = memo(move |_| {
         let Some(situation) = situation.get() else { return Vec::new() };
-        let conversations = further.with(|further| conversations(list, further));
+        let conversations = further.with(|further| conversations(context.list, further));
         let commands = commands(&situation).into_iter();
         let commands = commands.map(|command| PaletteEntry {
             action: PaletteAction::PaletteCommand(command),
@@ -41,16 +45,13 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
     effect(move || count.set(found.with(Vec::len)));
     let choose = move |action: PaletteAction| {
         palette.close();
-        run.run(action);
+        context.run(action);
     };
     let take = move |key: PaletteKey| {
         let count = found.with_untracked(Vec::len);
         let at = chosen.get_untracked();
         let next = match key {
-            PaletteKey::Down => (at + 1) % count.max(1),
-            PaletteKey::Up => (at + count.max(1) - 1) % count.max(1),
-            PaletteKey::First => 0,
-            PaletteKey::Last => count.saturating_sub(1),
+            PaletteKey::Step(step) => step.from(Some(at), count, AtEnd::Wrap).unwrap_or_default(),
             PaletteKey::Choose => {
                 if let Some(action) = found.with_untracked(|found| found.get(at).map(|hit| hit.choice.action)) {
                     choose(action);

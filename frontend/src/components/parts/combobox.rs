@@ -8,6 +8,7 @@ use crate::{
     browser,
     components::parts::{
         commands::is_composing,
+        list_steps::{AtEnd, ListStep},
         listbox::{Choice, option_view, pressed},
     },
     format::lower,
@@ -18,9 +19,6 @@ use crate::{
 
 /// Maximum number of options in the document.
 const MAX_OPTIONS: usize = 100;
-
-/// Number of options that Page Up and Page Down move by.
-const PAGE: usize = 8;
 
 /// A text field with suggestions.
 pub(crate) struct Combobox {
@@ -165,8 +163,8 @@ impl ComboboxHandle {
             }
             return;
         }
-        let last = self.shown.with_untracked(|shown| shown.options.len()).saturating_sub(1);
-        let at = self.active.get_untracked().min(last);
+        let count = self.shown.with_untracked(|shown| shown.options.len());
+        let at = self.active.get_untracked().min(count.saturating_sub(1));
         let next = match &*key {
             "Enter" => {
                 event.prevent_default();
@@ -178,12 +176,11 @@ impl ComboboxHandle {
                 event.stop_propagation();
                 return self.is_open.set(false);
             }
-            "ArrowDown" => (at + 1).min(last),
-            "ArrowUp" => at.saturating_sub(1),
-            "PageDown" => (at + PAGE).min(last),
-            "PageUp" => at.saturating_sub(PAGE),
-            _ => return,
+            // They move the caret in the field.
+            "Home" | "End" => return,
+            key => ListStep::of(key).and_then(|step| step.from(Some(at), count, AtEnd::Stay)),
         };
+        let Some(next) = next else { return };
         event.prevent_default();
         self.active.set(next);
         in_next_frame(move || browser::scroll_into_view(&option_id(self.id, next)));

@@ -22,6 +22,11 @@ pub(crate) fn is_composing(event: &KeyboardEvent) -> bool {
     event.is_composing() || event.key_code() == HANDLED_BY_INPUT_METHOD
 }
 
+/// Returns `true` if a key that gives commands to the browser or the system is held: Ctrl, ⌘ or Alt.
+pub(crate) fn has_modifier(event: &KeyboardEvent) -> bool {
+    event.ctrl_key() || event.meta_key() || event.alt_key()
+}
+
 /// Returns `true` for an Escape that closes something, and does not only end a composition.
 pub(crate) fn escapes(event: &KeyboardEvent) -> bool {
     event.key() == "Escape" && !is_composing(event)

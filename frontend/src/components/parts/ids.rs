@@ -6,6 +6,12 @@ use uuid::Uuid;
 /// The button that closes a sidebar drawer.
 pub(crate) const CLOSE_ID: &str = "close-sidebar";
 
+/// The button that attaches files.
+pub(crate) const ATTACH_ID: &str = "attach";
+
+/// The field in which the user chooses files.
+pub(crate) const FILES_ID: &str = "files";
+
 /// The message field.
 pub(crate) const COMPOSER_ID: &str = "composer";
 
@@ -17,6 +23,9 @@ pub(crate) const COMPOSER_FORM_ID: &str = "composer-form";
 
 /// The element around the message field that has the field's height.
 pub(crate) const COMPOSER_FIELD_ID: &str = "composer-field";
+
+/// The field of a message that is being edited.
+pub(crate) const EDIT_FIELD_ID: &str = "edit-field";
 
 /// The list and the open conversation.
 pub(crate) const PAGE_ID: &str = "page";

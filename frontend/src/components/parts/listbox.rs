@@ -14,16 +14,17 @@ use web_sys::{Element, HtmlElement};
 
 use crate::{
     browser,
-    components::parts::icon::{Draw, Icon},
+    components::parts::{
+        commands::has_modifier,
+        icon::{Draw, Icon},
+        list_steps::{AtEnd, ListStep},
+    },
     format::lower,
     mount_schedule::in_next_frame,
 };
 
 /// Maximum pause between typed letters that count as the beginning of one word, in milliseconds.
 const WORD_MS: i64 = 700;
-
-/// Number of options that Page Up and Page Down move by.
-const PAGE: usize = 8;
 
 /// A value that can be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -272,8 +273,7 @@ impl ListboxHandle {
     /// Handles a key press. Returns the index of the active option if it may have changed.
     fn press(self, event: &KeyboardEvent) -> Option<usize> {
         let (key, is_open) = (event.key(), self.is_open.get_untracked());
-        let has_modifier = event.ctrl_key() || event.meta_key() || event.alt_key();
-        let is_letter = key.chars().count() == 1 && key.chars().all(char::is_alphanumeric) && !has_modifier;
+        let is_letter = key.chars().count() == 1 && key.chars().all(char::is_alphanumeric) && !has_modifier(event);
         let opens = matches!(&*key, "Enter" | " " | "ArrowDown" | "ArrowUp" | "Home" | "End");
         if key == "Escape" && is_open {
             // The browser closes the list. The page must not stop the answer, too.
@@ -291,7 +291,7 @@ impl ListboxHandle {
                 return None;
             }
         }
-        let (at, last) = (self.active.get_untracked(), self.options.with_untracked(Vec::len).checked_sub(1)?);
+        let (at, count) = (self.active.get_untracked(), self.options.with_untracked(Vec::len));
         let next = match &*key {
             "Enter" | " " => {
                 self.take(at);
@@ -301,13 +301,10 @@ impl ListboxHandle {
                 self.take(at);
                 return None;
             }
-            "ArrowDown" => (at + 1).min(last),
-            "ArrowUp" => at.saturating_sub(1),
-            "PageDown" => (at + PAGE).min(last),
-            "PageUp" => at.saturating_sub(PAGE),
-            "Home" => 0,
-            "End" => last,
-            letter => self.find(letter)?,
+            key => match ListStep::of(key) {
+                Some(step) => step.from(Some(at), count, AtEnd::Stay)?,
+                None => self.find(key)?,
+            },
         };
         self.active.set(next);
         Some(next)

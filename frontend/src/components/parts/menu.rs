@@ -5,6 +5,11 @@ use leptos::ev::{Event, KeyboardEvent, MouseEvent};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
+use crate::components::parts::{
+    commands::has_modifier,
+    list_steps::{AtEnd, ListStep},
+};
+
 /// Returns `true` if the menu is open.
 pub(crate) fn is_open(menu: &HtmlElement) -> bool {
     menu.matches(":popover-open") == Ok(true)
@@ -33,28 +38,21 @@ pub(crate) fn clicked(event: &MouseEvent) {
 /// Handles a key press in an open menu: arrows, Home and End move the focus, and Tab closes the menu.
 pub(crate) fn press(event: &KeyboardEvent) {
     let Some(menu) = menu_of(event) else { return };
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+    if has_modifier(event) {
         return;
     }
-    let items = items(&menu);
-    let at = items.iter().position(|item| item.matches(":focus") == Ok(true));
-    let last = items.len().saturating_sub(1);
-    let next = match &*event.key() {
-        "ArrowDown" => at.filter(|at| *at < last).map_or(0, |at| at + 1),
-        "ArrowUp" => at.filter(|at| *at > 0).map_or(last, |at| at - 1),
-        "Home" => 0,
-        "End" => last,
-        "Tab" => {
-            // The focus returns to the button, from which Tab moves it.
-            let _ = menu.hide_popover();
-            return;
-        }
-        _ => return,
-    };
+    let key = event.key();
+    if key == "Tab" {
+        // The focus returns to the button, from which Tab moves it.
+        let _ = menu.hide_popover();
+    }
+    let Some(step) = ListStep::of(&key) else { return };
     event.prevent_default();
     event.stop_propagation();
-    if let Some(item) = items.get(next) {
-        let _ = item.focus();
+    let items = items(&menu);
+    let at = items.iter().position(|item| item.matches(":focus") == Ok(true));
+    if let Some(next) = step.from(at, items.len(), AtEnd::Wrap) {
+        let _ = items[next].focus();
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod commands;
 pub(crate) mod each;
 pub(crate) mod icon;
 pub(crate) mod ids;
+pub(crate) mod list_steps;
 pub(crate) mod listbox;
 pub(crate) mod load_button;
 pub(crate) mod menu;

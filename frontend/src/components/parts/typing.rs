@@ -8,7 +8,10 @@ use leptos::{
 
 use crate::{
     browser,
-    components::parts::{commands::is_composing, ids::COMPOSER_ID},
+    components::parts::{
+        commands::{has_modifier, is_composing},
+        ids::COMPOSER_ID,
+    },
     mount_schedule::in_next_frame,
 };
 
@@ -20,8 +23,7 @@ pub(crate) fn sends(event: &KeyboardEvent) -> bool {
 /// Returns `true` if a key press edits the last message when the message field is empty: the up arrow alone, unless an
 /// input method handles it.
 pub(crate) fn edits_last(event: &KeyboardEvent) -> bool {
-    let has_modifier = event.shift_key() || event.ctrl_key() || event.meta_key() || event.alt_key();
-    event.key() == "ArrowUp" && !has_modifier && !is_composing(event)
+    event.key() == "ArrowUp" && !event.shift_key() && !has_modifier(event) && !is_composing(event)
 }
 
 /// On-screen keyboards have no Shift+Enter, so there Enter inserts a line break. The server does not know the device.

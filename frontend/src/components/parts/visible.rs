@@ -3,39 +3,18 @@
 use leptos::prelude::*;
 
 use crate::{
-    invisible::{Found, Piece, blank_lines_of, codes, pieces},
+    invisible::{Found, Shown, shown},
     language::Language,
 };
 
-/// A text has this many elements at most for its codes; further codes are part of the text around them.
-const MAX_MARKS: usize = 1000;
-
 /// The text, for an element that keeps line breaks.
 pub(crate) fn visible(content: &str, text: Language) -> AnyView {
-    let pieces = pieces(content);
-    if let [Piece::Plain(_)] | [] = pieces[..] {
-        return content.to_owned().into_any();
-    }
-    let (mut views, mut marks, mut words) = (Vec::new(), 0, String::new());
-    for piece in pieces {
-        let code = match piece {
-            Piece::Plain(plain) => {
-                words.push_str(plain);
-                continue;
-            }
-            Piece::Hidden(hidden) => codes(hidden),
-            Piece::BlankLines(lines) => blank_lines_of(text, lines),
-        };
-        marks += 1;
-        if marks > MAX_MARKS {
-            words.push_str(&code);
-        } else {
-            views.push(std::mem::take(&mut words).into_any());
-            views.push(view! { <span class="code-point">{code}</span> }.into_any());
-        }
-    }
-    views.push(words.into_any());
-    views.into_any()
+    let parts = shown(content, text).into_iter().map(|part| match part {
+        Shown::Text(words) => words.into_any(),
+        Shown::Mark(mark) => view! { <span class="code-point">{mark}</span> }.into_any(),
+    });
+    let mut parts: Vec<AnyView> = parts.collect();
+    if parts.len() == 1 { parts.remove(0) } else { parts.into_any() }
 }
 
 /// Names what was found; nothing if nothing was.

@@ -6,7 +6,7 @@ use tallybook_protocol::SettingsOrigin;
 
 use super::{list::List, mutation::Mutation, section::section};
 use crate::{
-    api::entries as api,
+    api::{ApiError, entries as api},
     browser,
     components::setup_dialog::outcome::test_view,
     language::Language,
@@ -40,9 +40,17 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
         });
     });
     let removing = Mutation::new();
-    let remove = Callback::new(move |name: String| {
+    let remove = Callback::new(move |Removal { name, version }: Removal| {
         let asked = name.clone();
-        removing.run(text, async move { api::remove(kind, &asked).await }, move |()| {
+        let removal = async move {
+            let removed = api::remove(kind, &asked, version).await;
+            if removed.as_ref().is_err_and(ApiError::is_outdated) {
+                // Shows what another admin changed, before the user decides again.
+                connecting.changed.set(Some((kind, asked)));
+            }
+            removed
+        };
+        removing.run(text, removal, move |()| {
             leptos::task::spawn_local(async move {
                 match kind {
                     EntryKind::Model => models.reload().await,
@@ -57,7 +65,9 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
         move || list.items.with(|items| items.iter().flatten().any(|entry| entry.origin != SettingsOrigin::Page));
     let content = view! {
         {list.view(kind.path(), text, Some(text.entries_none(kind)), move |entry| {
-            row(entry, connecting, remove, text)
+            let is_of_file = |other: &SetupEntry| other.name == entry.name && other.origin != SettingsOrigin::Page;
+            let has_one_in_file = list.items.with_untracked(|items| items.iter().flatten().any(is_of_file));
+            row(entry, has_one_in_file, connecting, remove, text)
         })}
         {move || has_file().then(|| view! { <p class="setting-note">{text.entries_in_file(kind)}</p> })}
         {removing.outcome()}
@@ -95,7 +105,22 @@ fn about(entry: &SetupEntry) -> Option<String> {
     }
 }
 
-fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text: Language) -> AnyView {
+/// The entry to remove, and the version that the user saw.
+#[derive(Clone)]
+struct Removal {
+    name: String,
+    version: Option<i64>,
+}
+
+/// A row of the list. If the settings file has an entry of the same name, the added entry can only be removed, because
+/// requests with that name concern the entry of the file.
+fn row(
+    entry: SetupEntry,
+    has_one_in_file: bool,
+    connecting: Connecting,
+    remove: Callback<Removal>,
+    text: Language,
+) -> AnyView {
     let (kind, name) = (entry.kind, entry.name.clone());
     let origin = text.entry_origin(entry.origin);
     let about = about(&entry).map_or_else(|| origin.to_owned(), |about| format!("{about} · {origin}"));
@@ -106,13 +131,14 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
         view! { <span class="server-status" data-status=status data-testid="entry-status">{words}</span> }
     });
     let is_added = entry.origin == SettingsOrigin::Page;
+    let is_hidden = is_added && has_one_in_file;
     let trial = Trial::new(kind);
-    let test_button = trial.button(name.clone(), text);
+    let test_button = (!is_hidden).then(|| trial.button(name.clone(), text));
     let is_asking = RwSignal::new(false);
     let removal = NodeRef::<html::Button>::new();
-    let buttons = is_added.then(|| {
-        let (edit_label, remove_label) = (text.edit_entry(&name), format!("{}: {name}", text.entry_remove()));
-        let stored = entry;
+    let confirmed = Removal { name: name.clone(), version: entry.version };
+    let edit_button = (is_added && !is_hidden).then(|| {
+        let edit_label = text.edit_entry(&name);
         view! {
             <button
                 type="button"
@@ -121,10 +147,16 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
                 data-testid="edit-entry"
                 aria-label=edit_label
                 aria-haspopup="dialog"
-                on:click=move |_| connecting.edit(&stored)
+                on:click=move |_| connecting.edit(&entry)
             >
                 {text.edit()}
             </button>
+        }
+        .into_any()
+    });
+    let remove_button = is_added.then(|| {
+        let remove_label = format!("{}: {name}", text.entry_remove());
+        view! {
             <button
                 type="button"
                 class="button small"
@@ -139,7 +171,6 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
         }
         .into_any()
     });
-    let confirmed = name.clone();
     let confirm =
         move || is_asking.get().then(|| confirmation(kind, confirmed.clone(), is_asking, removal, remove, text));
     view! {
@@ -150,7 +181,7 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
                 {status}
                 {problem.map(|problem| view! { <span class="setup-fault" lang="en">{problem}</span> })}
             </span>
-            <span class="setting-buttons">{test_button}{buttons}</span>
+            <span class="setting-buttons">{test_button}{edit_button}{remove_button}</span>
             {trial.outcome(text)}
             {confirm}
         </li>
@@ -161,13 +192,13 @@ fn row(entry: SetupEntry, connecting: Connecting, remove: Callback<String>, text
 /// Asks whether to remove the entry. The focus starts at the button that does not.
 fn confirmation(
     kind: EntryKind,
-    name: String,
+    confirmed: Removal,
     is_asking: RwSignal<bool>,
     removal: NodeRef<html::Button>,
-    remove: Callback<String>,
+    remove: Callback<Removal>,
     text: Language,
 ) -> AnyView {
-    let question = text.confirm_removal(kind, &name);
+    let question = text.confirm_removal(kind, &confirmed.name);
     let cancel = NodeRef::<html::Button>::new();
     effect(move || {
         if let Some(cancel) = cancel.get() {
@@ -182,7 +213,7 @@ fn confirmation(
                     type="button"
                     class="button small danger"
                     data-testid="confirm-removal"
-                    on:click=move |_| remove.run(name.clone())
+                    on:click=move |_| remove.run(confirmed.clone())
                 >
                     {text.entry_remove()}
                 </button>
@@ -243,7 +274,7 @@ impl Trial {
         }
         self.loading.set(Loading::Running);
         self.task.set_value(Some(spawn(async move {
-            match api::test(self.kind, &name).await {
+            match api::test(self.kind, &name, None).await {
                 Ok(result) => {
                     self.result.set(Some(result));
                     self.loading.set(Loading::Idle);

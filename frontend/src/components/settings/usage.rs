@@ -33,20 +33,12 @@ fn row(label: String, Quota { limit, left }: Quota, text: Language) -> AnyView {
 
 /// A row for the tokens of a budget, and one for its money.
 fn budget_rows(budget: &BudgetStatus, text: Language) -> Vec<AnyView> {
-    let BudgetStatus { tokens, cost_nanos, resets_at, .. } = budget;
-    let show = |amount: &Option<BudgetAmount>, is_cost: bool| {
-        let BudgetAmount { limit, used, is_warning } = (*amount)?;
-        let left = limit.saturating_sub(used).max(0);
-        let label = text.budget(budget, is_cost);
-        let words = text.budget_left(left, limit, is_cost, &resets_at.format("%Y-%m-%d %H:%M UTC").to_string());
-        let words = match left {
-            0 => format!("{} {words}", text.budget_used_up()),
-            _ if is_warning => format!("{} {words}", text.budget_warning()),
-            _ => words,
-        };
-        Some(meter(label, words, limit.to_string(), left.to_string()))
+    let show = |amount: Option<BudgetAmount>, is_cost: bool| {
+        let amount = amount?;
+        let words = text.budget_state(budget, amount, is_cost);
+        Some(meter(text.budget(budget, is_cost), words, amount.limit.to_string(), amount.left().to_string()))
     };
-    [show(tokens, false), show(cost_nanos, true)].into_iter().flatten().collect()
+    [show(budget.tokens, false), show(budget.cost_nanos, true)].into_iter().flatten().collect()
 }
 
 fn meter(label: String, words: String, max: String, value: String) -> AnyView {

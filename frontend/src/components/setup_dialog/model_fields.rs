@@ -14,8 +14,11 @@ use crate::{
     },
     language::Language,
     reactive::memo,
-    setup::{Dialog, EntryKind, Field, Provider, Setup, SetupInput, Work},
+    setup::{Dialog, EntryKind, Field, Provider, REMOVE, Setup, SetupInput, Work},
 };
+
+/// Values of the reasoning effort. Each model supports some of them.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// The fields. Those of a new model follow when the provider is chosen.
 pub(crate) fn fields_view(dialog: Dialog, is_new: bool, text: Language) -> AnyView {
@@ -41,6 +44,7 @@ pub(crate) fn fields_view(dialog: Dialog, is_new: bool, text: Language) -> AnyVi
 fn providers_view(dialog: Dialog, chosen: Memo<Option<Provider>>, text: Language) -> AnyView {
     let cards = Provider::ALL.into_iter().enumerate().map(|(at, provider)| {
         let (name, about) = text.provider(provider);
+        let is_found = memo(move |_| dialog.setup.with(|setup| setup.is_found(provider)));
         view! {
             <label class="provider-card">
                 <input
@@ -53,6 +57,9 @@ fn providers_view(dialog: Dialog, chosen: Memo<Option<Provider>>, text: Language
                 />
                 <span class="provider-name">{name}</span>
                 <span class="provider-about">{about}</span>
+                {move || is_found.get().then(|| view! {
+                    <span class="provider-found" data-testid="provider-found">{text.provider_found()}</span>
+                })}
             </label>
         }
         .into_any()
@@ -185,6 +192,14 @@ fn more_view(dialog: Dialog, text: Language) -> AnyView {
         let vision = dialog.text_of(Field::Vision);
         text.offered_model(context, Some(vision == "yes"))
     };
+    let efforts = EFFORTS.into_iter().map(|effort| Choice::new(effort, effort));
+    let efforts = std::iter::once(Choice::new("", text.vision_auto())).chain(efforts);
+    let can_remove_key = untrack(|| {
+        dialog.setup.with(|setup| {
+            let has_stored = setup.stored().is_some_and(|stored| stored.has_secret);
+            has_stored && setup.form().provider().is_some_and(|provider| !provider.needs_key())
+        })
+    });
     let grid = view! {
         {number_field(dialog, Field::ContextTokens, text.model_context(), text)}
         {number_field(dialog, Field::MaxTokens, text.model_max_tokens(), text)}
@@ -201,6 +216,13 @@ fn more_view(dialog: Dialog, text: Language) -> AnyView {
         {number_field(dialog, Field::InputPrice, text.model_input_price(), text)}
         {number_field(dialog, Field::OutputPrice, text.model_output_price(), text)}
         {number_field(dialog, Field::Temperature, text.model_temperature(), text)}
+        {choice_field(dialog, Field::ReasoningEffort, text.model_reasoning_effort(), None, efforts.collect(), text)}
+        {number_field(dialog, Field::ThinkingTokens, text.model_thinking_tokens(), text)}
+        {text_field(dialog, Field::Quirks, text.model_quirks(), Some(text.model_quirks_hint()), None, text)}
+        {can_remove_key.then(|| choice_field(dialog, Field::StoredKey, text.model_stored_key(), None, vec![
+            Choice::new("", text.stored_key_keep()),
+            Choice::new(REMOVE, text.stored_key_remove()),
+        ], text))}
     };
     further_view(dialog, known.into_any(), grid.into_any(), text)
 }

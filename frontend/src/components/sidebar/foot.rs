@@ -79,7 +79,6 @@ pub(crate) fn SidebarFoot(
                 data-testid="open-help"
                 title=text.help_open()
                 aria-haspopup="dialog"
-                disabled=!browser::IS_HERE
                 on:click=move |_| help::toggle(sheet)
             >
                 <Draw icon=Icon::Command />

@@ -106,7 +106,6 @@ fn Shown(
             aria-haspopup="menu"
             // All rows share one menu.
             popovertargetaction="show"
-            disabled=!browser::IS_HERE
             on:click=move |_| menu.set(Some(uuid))
         >
             <Draw icon=Icon::Dots />

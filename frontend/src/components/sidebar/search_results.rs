@@ -14,8 +14,9 @@ use crate::{
     address::is_plain,
     browser,
     components::parts::{
-        commands::is_composing,
+        commands::{has_modifier, is_composing},
         ids::{SEARCH_ID, SIDEBAR_ID},
+        list_steps::{AtEnd, ListStep},
         times::when,
     },
     conversation_list::ConversationList,
@@ -146,12 +147,8 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
 
 /// Moves the focus from the field through the matches, and back to the field.
 fn step_with_arrows(event: &KeyboardEvent) {
-    let by = match event.key().as_str() {
-        _ if is_composing(event) => return,
-        "ArrowDown" => 1,
-        "ArrowUp" => -1,
-        _ => return,
-    };
+    let step = ListStep::of(&event.key()).filter(|_| !is_composing(event) && !has_modifier(event));
+    let Some(step @ (ListStep::Next | ListStep::Previous)) = step else { return };
     let (Some(list), Some(focused)) = (document().get_element_by_id(SIDEBAR_ID), document().active_element()) else {
         return;
     };
@@ -161,16 +158,16 @@ fn step_with_arrows(event: &KeyboardEvent) {
     let results: Vec<HtmlElement> = results.filter(|result| result.offset_parent().is_some()).collect();
     let is_field = focused.id() == SEARCH_ID;
     let at = results.iter().position(|result| **result == focused);
-    let to = match at {
-        Some(at) => at.checked_add_signed(by),
-        None if is_field && by > 0 => Some(0),
-        None => return,
+    let to = match (at, step) {
+        (None, ListStep::Previous) => return,
+        (None, _) if !is_field => return,
+        (Some(0), ListStep::Previous) => None,
+        _ => step.from(at, results.len(), AtEnd::Stay),
     };
     event.prevent_default();
-    match to.map(|to| results.get(to)) {
-        Some(Some(result)) => drop(result.focus()),
-        // At the end, the focus stays.
-        Some(None) => {}
-        None => drop(browser::focus(SEARCH_ID)),
+    match to {
+        Some(to) => drop(results[to].focus()),
+        None if at.is_some() => drop(browser::focus(SEARCH_ID)),
+        None => {}
     }
 }

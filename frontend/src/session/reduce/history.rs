@@ -3,7 +3,7 @@
 use tallybook_protocol::{Conversation, Earlier, MessageId, ToolCall, ToolCallId};
 
 use super::super::{
-    connection::{Connection, Starting, Ticket},
+    connection::{Event, Starting, Ticket},
     effect::{Effect, Request},
     shown::{Loading, Place},
     state::{EarlierMessages, State},
@@ -103,7 +103,7 @@ impl State {
         self.feed_saw_end = false;
         out.push(Effect::Draw);
         let request = Request::Regenerate(uuid, id, model);
-        self.wait_for(Connection::Starting(Starting::Regenerate { cut }), request, out);
+        self.wait_for(Event::Start(Starting::Regenerate { cut }), request, out);
     }
 }
 

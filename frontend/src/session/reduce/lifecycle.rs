@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        connection::{Connection, Refetch, RefetchReason, Scope, Stop},
+        connection::{Connection, Event, Refetch, RefetchReason, Scope, Stop},
         effect::{Effect, Request},
-        files::{AttachedFile, joined_files},
+        files::{AttachedFile, joined_files, ready_files},
         queue::Queue,
         shown::{Edited, Place},
         state::{EarlierMessages, State, joined},
@@ -85,7 +85,7 @@ impl State {
                     self.settle(out);
                 }
                 RefetchReason::Follow => self.back_off(out),
-                RefetchReason::Poll => self.wait_for(Connection::Hidden, Request::HiddenPause, out),
+                RefetchReason::Poll => self.wait_for(Event::Hide, Request::HiddenPause, out),
             },
         }
     }
@@ -110,6 +110,7 @@ impl State {
             Ok(None) => {
                 self.take_back_pending();
                 self.place = Place::Missing;
+                self.change_connection(Event::Rest);
                 self.link = None;
                 self.queue_into_draft();
                 // The text moves to the new chat.
@@ -204,7 +205,7 @@ impl State {
             _ => false,
         };
         if self.is_hidden && reads && self.unstored.is_none() && matches!(self.place, Place::Open(_)) {
-            self.wait_for(Connection::Hidden, Request::HiddenPause, out);
+            self.wait_for(Event::Hide, Request::HiddenPause, out);
         }
     }
 
@@ -231,13 +232,13 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
-            self.files = joined_files(edited.files, &self.files);
+            self.files = joined_files(ready_files(&edited.files), &self.files);
         }
         (self.notice, self.failed, self.awaiting_start) = (None, None, false);
         (self.is_refetch_due, self.refetch_scope) = (false, Scope::Newest);
         (self.stop, self.earlier, self.link) = (Stop::No, EarlierMessages::Idle, None);
         self.place = Place::Deleted;
-        self.connection = Connection::Idle;
+        self.change_connection(Event::Delete);
         // Nothing that is still on its way has this ticket.
         self.connection_ticket = self.next_ticket();
         out.extend([Effect::Abort, Effect::AdoptDraft, Effect::Draw]);

@@ -5,7 +5,7 @@ use tallybook_protocol::{Conversation, MessageId, Window};
 
 use super::{
     super::{
-        connection::{Connection, LinkStage},
+        connection::{Connection, Event, LinkStage},
         effect::{Effect, Request},
         shown::{Place, Step},
         state::{Link, State},
@@ -24,7 +24,7 @@ impl State {
         let mut window = loaded_window(&self.transcript);
         window.from = window.from.filter(|first| *first != id).or(Some(wanted));
         let request = Request::Select(uuid, wanted, window);
-        self.wait_for(Connection::Selecting { wanted, step: Some(step) }, request, out);
+        self.wait_for(Event::Select { wanted, step: Some(step) }, request, out);
     }
 
     pub(super) fn on_selected(
@@ -83,7 +83,7 @@ impl State {
             self.set_link_stage(LinkStage::Everywhere);
             let window = Window { limit: Some(MESSAGES_AT_ONCE), from: Some(wanted), before: None };
             let request = Request::Select(uuid, wanted, window);
-            self.wait_for(Connection::Selecting { wanted, step: None }, request, out);
+            self.wait_for(Event::Select { wanted, step: None }, request, out);
         } else {
             self.give_up_link(self.text.message_in_other_version());
         }

@@ -7,9 +7,9 @@ use tallybook_protocol::{AnswerMode, MessageFile, MessageId};
 use uuid::Uuid;
 
 use super::super::{
-    connection::{Connection, Scope, Starting},
+    connection::{Connection, Event, Scope, Starting},
     effect::{Effect, Request},
-    files::{AttachedFile, joined_files},
+    files::{AttachedFile, joined_files, missing_file, ready_files},
     input::Creation,
     queue::{MAX_QUEUED, Queue, Queued},
     shown::{Edited, Phase, Place},
@@ -93,7 +93,7 @@ impl State {
         match (&self.place, &self.connection) {
             (Place::Open(uuid), Connection::Idle | Connection::Refetching(_)) => self.deliver(*uuid, message, out),
             (Place::NewChat, _) => {
-                self.wait_for(Connection::Creating(message.clone()), Request::Create(message), out);
+                self.wait_for(Event::Create(message.clone()), Request::Create(message), out);
             }
             // The messages before it are still being loaded.
             _ => self.pending_send = Some(message),
@@ -112,7 +112,7 @@ impl State {
             self.refetch_scope = Scope::All;
         }
         let request = Request::Send(uuid, message.clone());
-        self.wait_for(Connection::Starting(Starting::Message { message, cut }), request, out);
+        self.wait_for(Event::Start(Starting::Message { message, cut }), request, out);
     }
 
     /// Sends the message that waits for the conversation to be loaded, unless a turn runs. Returns `true` if it is
@@ -170,7 +170,7 @@ impl State {
     pub(super) fn on_started(&mut self, started: Result<(), ApiError>, starting: Starting, out: &mut Vec<Effect>) {
         match (started, starting) {
             (Ok(()), starting) => {
-                self.connection = Connection::Streaming;
+                self.change_connection(Event::Stream);
                 // A decision resumes a turn that the queue did not wait for.
                 self.queue.waits &= !self.queue.is_sending && starting != Starting::Decide;
                 (self.stream.last_event, self.stream.attempt) = (None, 0);
@@ -189,8 +189,12 @@ impl State {
         let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
         self.failed = Some(Sent { message: message.clone(), last });
         let was_queued = self.queue.is_sending;
+        let missing = missing_file(&message.files, error).cloned();
         self.take_back(message);
         self.restore(cut, error, out);
+        if let Some(missing) = missing {
+            self.mark_missing(&missing);
+        }
         if was_queued && matches!(error, ApiError::Refused { status: 409, .. }) {
             // Another tab sent a message first. This one waits for the end of that answer.
             self.notice = None;
@@ -256,7 +260,7 @@ impl State {
         self.edited = self.transcript.last_asked().map(|last| Edited {
             id: last.id,
             text: last.text.clone(),
-            files: last.files.clone(),
+            files: last.files.iter().cloned().map(AttachedFile::stored).collect(),
             is_changed: false,
             is_from_field: true,
         });
@@ -269,18 +273,21 @@ impl State {
         }
     }
 
-    /// Removes a file from the question that is being edited.
-    pub(super) fn remove_edited_file(&mut self, id: Uuid) {
-        if let Some(edited) = &mut self.edited {
-            edited.is_changed |= edited.files.iter().any(|file| file.id == id);
-            edited.files.retain(|file| file.id != id);
+    /// Sends another version of a question, once all files of the edit are uploaded.
+    pub(super) fn send_edit(&mut self, id: MessageId, content: &str, new_id: String, out: &mut Vec<Effect>) {
+        let edited = self.edited.as_ref().filter(|edited| edited.id == id);
+        if edited.is_some_and(|edited| edited.files.iter().any(|file| file.ready().is_none())) {
+            self.notice = Some(self.text.upload_failed_first().to_owned());
+            return;
         }
+        let files = self.edited_files(id);
+        self.post(content, files, Some(id), new_id, out);
     }
 
-    /// Returns the files of another version of a question: those that the edit kept, or all of them.
-    pub(super) fn edited_files(&self, id: MessageId) -> Vec<MessageFile> {
+    /// Returns the files of another version of a question: those that the edit kept and added, or all of them.
+    fn edited_files(&self, id: MessageId) -> Vec<MessageFile> {
         match &self.edited {
-            Some(edited) if edited.id == id => edited.files.clone(),
+            Some(edited) if edited.id == id => ready_files(&edited.files),
             _ => self.transcript.find(id).map(|entry| entry.files.clone()).unwrap_or_default(),
         }
     }
@@ -297,7 +304,7 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
-            self.files = joined_files(edited.files, &self.files);
+            self.files = joined_files(ready_files(&edited.files), &self.files);
             self.notice = Some(self.text.edit_moved().to_owned());
         }
     }
@@ -409,12 +416,18 @@ impl State {
     /// Adopts a change that another tab made to the unsent texts, unless the same text is being sent or edited here.
     pub(super) fn on_other_tab(&mut self, change: Elsewhere) {
         match change {
-            Elsewhere::Draft(text) if self.unstored.is_none() => self.draft = text,
+            Elsewhere::Draft(text) if self.unstored.is_none() => {
+                self.draft = text;
+                // The user asked to send another text.
+                self.send_after_uploads = None;
+            }
             Elsewhere::Queue(queue) if self.queue.edited.is_none() => self.adopt_queue(queue),
             Elsewhere::Files(files)
                 if self.unstored.is_none() && !self.files.iter().any(AttachedFile::is_uploading) =>
             {
-                self.files = files.into_iter().filter(|file| file.ready().is_some()).collect();
+                // Only this tab can upload its failed files again.
+                let failed = std::mem::take(&mut self.files).into_iter().filter(|file| file.ready().is_none());
+                self.files = files.into_iter().filter(|file| file.ready().is_some()).chain(failed).collect();
             }
             Elsewhere::Draft(_) | Elsewhere::Files(_) | Elsewhere::Queue(_) => {}
         }

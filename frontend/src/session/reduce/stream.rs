@@ -3,7 +3,7 @@
 use tallybook_protocol::{CallDecision, ChatEvent, MessageEnd, MessageId};
 
 use super::super::{
-    connection::{Connection, Starting, Stop, Ticket},
+    connection::{Event, Starting, Stop, Ticket},
     effect::{Effect, Request},
     shown::Phase,
     state::State,
@@ -14,7 +14,7 @@ impl State {
     pub(super) fn on_joined(&mut self, joined: Result<bool, ApiError>, out: &mut Vec<Effect>) {
         match joined {
             Ok(true) => {
-                self.connection = Connection::Streaming;
+                self.change_connection(Event::Stream);
                 self.stop_if_wanted(out);
             }
             // The turn has ended meanwhile.
@@ -97,7 +97,7 @@ impl State {
         self.queue.hold_back();
         self.notice = None;
         self.feed_saw_end = false;
-        self.wait_for(Connection::Starting(Starting::Continue), Request::Continue(uuid), out);
+        self.wait_for(Event::Start(Starting::Continue), Request::Continue(uuid), out);
     }
 
     /// Sends decisions on calls that wait for approval. Does nothing while others are being sent, and leaves out calls
@@ -114,7 +114,7 @@ impl State {
         }
         self.notice = None;
         self.feed_saw_end = false;
-        self.wait_for(Connection::Starting(Starting::Decide), Request::Decide(uuid, decisions), out);
+        self.wait_for(Event::Start(Starting::Decide), Request::Decide(uuid, decisions), out);
     }
 
     /// Stops the turn, as soon as there is one. The turn's last event ends the wait as usual.

@@ -5,7 +5,7 @@ use tallybook_protocol::{Conversation, Window};
 use uuid::Uuid;
 
 use super::super::{
-    connection::{Connection, Refetch, RefetchReason, Scope, Stop, Ticket},
+    connection::{Connection, Event, Refetch, RefetchReason, Scope, Stop, Ticket},
     effect::{Effect, Request},
     shown::Place,
     state::State,
@@ -27,20 +27,29 @@ impl State {
     pub(super) fn load(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
         self.place = Place::Loading(uuid);
         self.is_refetch_due = false;
-        self.wait_for(Connection::Refetching(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
+        self.wait_for(Event::Load(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
     }
 
     /// Sends `request` and waits for its response, instead of for anything else.
-    pub(super) fn wait_for(&mut self, connection: Connection, request: Request, out: &mut Vec<Effect>) {
-        if let Connection::Refetching(refetch) = self.connection
-            && !matches!(connection, Connection::Refetching(_))
-        {
-            // The result of that refetch will not be seen.
-            self.mark_stale(refetch.scope);
+    pub(super) fn wait_for(&mut self, event: Event, request: Request, out: &mut Vec<Effect>) {
+        if self.change_connection(event) {
+            self.connection_ticket = self.next_ticket();
+            out.push(Effect::Perform(self.connection_ticket, request));
         }
-        self.connection = connection;
-        self.connection_ticket = self.next_ticket();
-        out.push(Effect::Perform(self.connection_ticket, request));
+    }
+
+    /// Changes the state of the connection. Returns `false` if the event cannot happen in that state.
+    pub(super) fn change_connection(&mut self, event: Event) -> bool {
+        if let Some(scope) = self.connection.gives_up(&event) {
+            self.mark_stale(scope);
+        }
+        let next = self.connection.next(event);
+        debug_assert!(next.is_some(), "this event cannot happen in {:?}", self.connection);
+        let is_possible = next.is_some();
+        if let Some(next) = next {
+            self.connection = next;
+        }
+        is_possible
     }
 
     pub(super) fn next_ticket(&mut self) -> Ticket {
@@ -57,7 +66,7 @@ impl State {
             Scope::Newest => Window { limit: Some(REFETCHED_MESSAGES), from: self.transcript.last(), before: None },
             Scope::All => loaded_window(&self.transcript),
         };
-        self.wait_for(Connection::Refetching(refetch), Request::Load(uuid, window), out);
+        self.wait_for(Event::Load(refetch), Request::Load(uuid, window), out);
         (self.is_refetch_due, self.refetch_scope) = (false, Scope::Newest);
     }
 
@@ -88,7 +97,7 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, out: &mut Vec<Effect>) {
-        self.connection = Connection::Idle;
+        self.change_connection(Event::Rest);
         self.forget_failed_stop();
         self.awaiting_start = false;
         self.stop = Stop::No;
@@ -113,15 +122,15 @@ impl State {
             return self.settle(out);
         }
         let seconds = 1_u64.checked_shl(attempt - 1).unwrap_or(MAX_BACKOFF_SECS).min(MAX_BACKOFF_SECS);
-        self.wait_for(Connection::Backoff(seconds), Request::Tick, out);
+        self.wait_for(Event::BackOff(seconds), Request::Tick, out);
     }
 
     pub(super) fn on_tick(&mut self, seconds_left: u64, out: &mut Vec<Effect>) {
         match self.place {
-            _ if seconds_left > 1 => self.wait_for(Connection::Backoff(seconds_left - 1), Request::Tick, out),
+            _ if seconds_left > 1 => self.wait_for(Event::BackOff(seconds_left - 1), Request::Tick, out),
             // The page keeps showing why loading failed until it succeeds.
             Place::Failed(uuid, _) => {
-                self.wait_for(Connection::Refetching(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
+                self.wait_for(Event::Load(Refetch::FIRST), Request::Load(uuid, NEWEST), out);
             }
             _ => self.join(out),
         }
@@ -151,7 +160,7 @@ impl State {
 
     pub(super) fn join(&mut self, out: &mut Vec<Effect>) {
         let Some(uuid) = self.uuid() else { return };
-        self.wait_for(Connection::Joining, Request::Join(uuid, self.stream.last_event.clone()), out);
+        self.wait_for(Event::Join, Request::Join(uuid, self.stream.last_event.clone()), out);
     }
 
     /// Asks the server to stop the turn if the user wants that. The turn runs by now.

@@ -13,16 +13,9 @@ use super::{
         shown::Step,
         storage::kept_draft,
     },
-    Session, Tasks, requests,
+    Session, Tasks,
 };
-use crate::{
-    api::{self, ApiError},
-    browser,
-    data::MESSAGES_AT_ONCE,
-    mount_schedule::in_next_frame,
-    scroll,
-    task::spawn,
-};
+use crate::{api, browser, data::MESSAGES_AT_ONCE, mount_schedule::in_next_frame, scroll, task::spawn};
 
 /// Interval at which a hidden tab polls the turn that it follows.
 const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
@@ -72,6 +65,7 @@ impl Session {
             }
             Effect::Upload(key) => self.start_upload(&key),
             Effect::ForgetFile(key) => self.forget_file(&key),
+            Effect::DeleteFile(id) => self.delete_file(id),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
                 self.spawn(focus_version(wanted, step));
@@ -79,8 +73,7 @@ impl Session {
         }
     }
 
-    /// Performs a request, or waits. The code of requests is loaded with that of messages: a new chat has neither until
-    /// the user writes.
+    /// Performs a request, or waits.
     async fn perform(self, ticket: Ticket, request: Request) {
         let pause = match request {
             Request::Tick => Some(Duration::from_secs(1)),
@@ -92,30 +85,13 @@ impl Session {
             browser::sleep(pause).await;
             return self.feed(Input::Response(ticket, Response::Tick));
         }
-        let failure = unreachable(&request);
-        let perform = async || requests::perform(self, ticket, request.clone()).await.ok();
-        match browser::load_chunk(perform, || true).await {
-            Some(performed) => performed.await,
-            None => self.feed(Input::Response(ticket, failure)),
-        }
+        self.perform_request(ticket, request).await;
     }
 
     /// Runs `task` until it ends or the component is unmounted.
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
         self.tasks.update_value(|tasks| tasks.others.push(handle));
-    }
-}
-
-/// Returns the result of a request whose code could not be loaded.
-fn unreachable(request: &Request) -> Response {
-    let error = ApiError::Unreachable;
-    match request {
-        Request::Create(_) => Response::Created(Err(error)),
-        Request::Select(..) => Response::Selected(Err(error)),
-        Request::Load(..) => Response::Loaded(Err(error)),
-        Request::Join(..) => Response::Joined(Err(error)),
-        _ => Response::Started(Err(error)),
     }
 }
 

@@ -1,12 +1,6 @@
-//! Requests of a session and the streams that answer them. This code is in the WASM chunk with messages, because a new
-//! chat sends no such request before the user writes.
+//! Requests of a session and the streams that answer them.
 
-use futures_util::{FutureExt as _, future::LocalBoxFuture};
-use leptos::{
-    prelude::*,
-    task::spawn_local,
-    wasm_split::{SplitLoaderError, wasm_split},
-};
+use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::Conversation;
 use uuid::Uuid;
 
@@ -26,19 +20,9 @@ use crate::{
     browser::StreamPlace,
 };
 
-/// Performs a request. Its results become inputs of the session.
-#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
-#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
-pub(super) fn perform(
-    session: Session,
-    ticket: Ticket,
-    request: Request,
-) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
-    Ok(session.perform_request(ticket, request).boxed_local())
-}
-
 impl Session {
-    async fn perform_request(self, ticket: Ticket, request: Request) {
+    /// Performs a request. Its results become inputs of the session.
+    pub(super) async fn perform_request(self, ticket: Ticket, request: Request) {
         let respond = |response| self.feed(Input::Response(ticket, response));
         match request {
             Request::Create(message) => self.create(ticket, message).await,

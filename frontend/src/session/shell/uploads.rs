@@ -1,5 +1,5 @@
-//! Uploads the files of the message field. The code of uploads is in the WASM chunk with parts that few visits use, so
-//! that a new chat does not load it before the user attaches a file.
+//! Uploads the files of the message field, and deletes those that the user removes. The code is in the WASM chunk with
+//! parts that few visits use, so that a new chat does not load it before the user attaches a file.
 
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use leptos::{
@@ -7,11 +7,12 @@ use leptos::{
     wasm_split::{SplitLoaderError, wasm_split},
 };
 use send_wrapper::SendWrapper;
+use uuid::Uuid;
 use web_sys::File;
 
 use super::{
     super::{
-        files::AttachedFile,
+        files::{AttachedFile, FilesOf},
         input::{Action, Input},
     },
     HeldFile, Session,
@@ -23,8 +24,8 @@ use crate::{
 };
 
 impl Session {
-    /// Adds files to the message field. Their upload starts at once.
-    pub(crate) fn attach(self, files: Vec<File>) {
+    /// Adds files to a message. Their upload starts at once.
+    pub(crate) fn attach(self, of: FilesOf, files: Vec<File>) {
         let hold = |file: File| {
             let key = browser::random_id();
             #[expect(clippy::cast_possible_truncation, reason = "sizes of files are whole and fit")]
@@ -36,7 +37,7 @@ impl Session {
             attached
         };
         let attached = files.into_iter().map(hold).collect();
-        self.act(Action::Attach(attached));
+        self.act(Action::Attach(of, attached));
     }
 
     /// Uploads a file that the page holds.
@@ -58,10 +59,30 @@ impl Session {
         });
     }
 
+    /// Deletes a file from the server.
+    pub(super) fn delete_file(self, id: Uuid) {
+        spawn(async move {
+            if let Ok(deleting) = delete(id).await {
+                deleting.await;
+            }
+        });
+    }
+
     /// Forgets the content of a file, and aborts its upload.
     pub(super) fn forget_file(self, key: &str) {
         self.tasks.update_value(|tasks| drop(tasks.files.remove(key)));
     }
+}
+
+/// Deletes a file. A file that a message contains stays.
+#[wasm_split(others, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the error is that the chunk could not be loaded")]
+fn delete(id: Uuid) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
+    // The server deletes a file that is left after a day.
+    let deleting = async move {
+        let _ = api::delete_file(id).await;
+    };
+    Ok(deleting.boxed_local())
 }
 
 /// Uploads a file, and returns the input that tells the session how that ended.

@@ -4,11 +4,12 @@ use tallybook_protocol::{FileInfo, FileKind, FileStatus, MessageFile, MessageSta
 
 use super::*;
 use crate::session::{
-    files::{AttachedFile, MAX_FILES, Upload, message_file},
+    files::{AttachedFile, FilesOf, MAX_FILES, Upload, message_file, ready_files},
     shown::Edited,
+    storage::Elsewhere,
 };
 
-fn stored(number: u128) -> FileInfo {
+pub(super) fn stored(number: u128) -> FileInfo {
     FileInfo {
         id: Uuid::from_u128(number),
         name: format!("{number}.png"),
@@ -32,7 +33,7 @@ fn file(number: u128) -> MessageFile {
 /// Attaches files with these numbers, which are also their keys.
 fn attach(here: &mut TestPage, numbers: &[u128]) {
     let attached = |number: &u128| AttachedFile::new(number.to_string(), format!("{number}.png"), 5);
-    here.act(Action::Attach(numbers.iter().map(attached).collect()));
+    here.act(Action::Attach(FilesOf::Draft, numbers.iter().map(attached).collect()));
 }
 
 fn upload(here: &mut TestPage, number: u128) {
@@ -110,9 +111,47 @@ fn a_failed_upload_keeps_the_message_until_it_is_retried_or_removed() {
     here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(refused(415)))));
     here.act(Action::RetryUpload("1".to_owned()));
     assert_eq!(uploads(&here).len(), 3, "the server would refuse it again");
-    here.act(Action::RemoveFile("1".to_owned()));
+    here.act(Action::RemoveFile(FilesOf::Draft, "1".to_owned()));
     here.act(Action::SendDraft("id".to_owned()));
     assert_eq!(sent(&here).files, [file(2)]);
+}
+
+#[test]
+fn a_removed_file_is_deleted_if_it_was_uploaded_for_this_message() {
+    let mut here = TestPage::open("Q1");
+    attach(&mut here, &[1, 2]);
+    upload(&mut here, 1);
+    here.act(Action::RemoveFile(FilesOf::Draft, "1".to_owned()));
+    here.act(Action::RemoveFile(FilesOf::Draft, "2".to_owned()));
+    let deleted = |here: &TestPage| {
+        let effects = here.done.iter().filter(|effect| matches!(effect, Effect::DeleteFile(_)));
+        effects.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(deleted(&here), [Effect::DeleteFile(file(1).id)], "the other upload had not ended");
+    attach(&mut here, &[3]);
+    upload(&mut here, 3);
+    here.send("Q2");
+    here.answer(Response::Started(Err(refused(422))));
+    here.act(Action::RemoveFile(FilesOf::Draft, file(3).id.to_string()));
+    assert_eq!((attached(&here), deleted(&here).len()), (vec![], 1), "a message may contain it");
+}
+
+#[test]
+fn a_file_that_the_server_no_longer_has_is_marked_and_the_rest_stays() {
+    let mut here = TestPage::open("Q1");
+    attach(&mut here, &[1, 2]);
+    upload(&mut here, 1);
+    upload(&mut here, 2);
+    here.send("Compare");
+    let detail = format!("No file has the ID {}.", file(2).id);
+    let error = ApiError::Refused { status: 422, code: "no-such-file".to_owned(), detail };
+    here.answer(Response::Started(Err(error)));
+    assert_eq!((here.state.draft.as_str(), here.state.files[0].ready()), ("Compare", Some(&file(1))));
+    assert!(matches!(here.state.files[1].upload, Upload::Failed { can_retry: false, .. }));
+    assert!(here.state.notice.as_ref().unwrap().contains("2.png"), "{:?}", here.state.notice);
+    here.act(Action::RemoveFile(FilesOf::Draft, file(2).id.to_string()));
+    here.act(Action::SendDraft("id".to_owned()));
+    assert_eq!(sent(&here).files, [file(1)]);
 }
 
 #[test]
@@ -175,21 +214,65 @@ fn a_queued_message_keeps_its_files() {
     assert_eq!((here.state.place.clone(), attached(&here)), (Place::Deleted, vec!["1.png"]));
 }
 
-#[test]
-fn an_edit_keeps_the_files_that_were_not_removed() {
+/// Opens a conversation and starts editing its question, which has the files 1 and 2.
+fn editing() -> TestPage {
     let mut found = conversation(&[(1, "Q1", Complete)]);
     found.messages[0].files = vec![file(1), file(2)];
     let mut here = TestPage::opened(found);
     let edited = Edited {
         id: MessageId(10),
         text: "Q1".to_owned(),
-        files: vec![file(1), file(2)],
+        files: [1, 2].map(|number| AttachedFile::stored(file(number))).to_vec(),
         is_changed: false,
         is_from_field: false,
     };
     here.act(Action::BeginEdit(Some(edited)));
-    here.act(Action::RemoveEditedFile(file(1).id));
-    assert_eq!(here.reloaded().state.edited.unwrap().files, [file(2)]);
+    here
+}
+
+#[test]
+fn an_edit_keeps_the_files_that_were_not_removed() {
+    let mut here = editing();
+    here.act(Action::RemoveFile(FilesOf::Edit, file(1).id.to_string()));
+    assert_eq!(ready_files(&here.reloaded().state.edited.unwrap().files), [file(2)]);
     here.act(Action::Edit(MessageId(10), "Q1, again".to_owned(), "id".to_owned()));
     assert_eq!(sent(&here).files, [file(2)]);
+    assert!(!here.done.contains(&Effect::DeleteFile(file(1).id)), "the other version of the question has it");
+}
+
+#[test]
+fn an_edit_adds_files_and_is_sent_when_they_are_uploaded() {
+    let mut here = editing();
+    here.act(Action::Attach(FilesOf::Edit, vec![AttachedFile::new("3".to_owned(), "3.png".to_owned(), 5)]));
+    assert_eq!((uploads(&here), attached(&here)), (vec!["3"], vec![]));
+    let edit = || Action::Edit(MessageId(10), "Q1, again".to_owned(), "id".to_owned());
+    here.act(edit());
+    assert_eq!((here.state.phase(), here.state.notice.is_some()), (Phase::Idle, true), "nothing is sent yet");
+    upload(&mut here, 3);
+    here.act(edit());
+    assert_eq!(sent(&here).files, [file(1), file(2), file(3)]);
+}
+
+#[test]
+fn a_canceled_edit_deletes_the_files_that_were_added() {
+    let mut here = editing();
+    here.act(Action::Attach(FilesOf::Edit, vec![AttachedFile::new("3".to_owned(), "3.png".to_owned(), 5)]));
+    upload(&mut here, 3);
+    here.act(Action::BeginEdit(None));
+    let deleted = here.done.iter().filter(|effect| matches!(effect, Effect::DeleteFile(_)));
+    assert_eq!(deleted.collect::<Vec<_>>(), [&Effect::DeleteFile(file(3).id)]);
+}
+
+#[test]
+fn a_change_in_another_tab_keeps_failed_uploads_and_cancels_a_message_that_waits() {
+    let mut here = TestPage::open("Q1");
+    attach(&mut here, &[1]);
+    here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
+    here.tell(Input::Elsewhere(Elsewhere::Files(Vec::new())));
+    assert_eq!(attached(&here), ["1.png"]);
+    here.act(Action::RetryUpload("1".to_owned()));
+    here.send("Q2");
+    here.tell(Input::Elsewhere(Elsewhere::Draft("Q2, changed".to_owned())));
+    upload(&mut here, 1);
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2, changed", Phase::Idle), "it was not sent");
 }

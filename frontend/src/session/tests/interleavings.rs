@@ -1,5 +1,6 @@
-//! Generates sequences of events: responses that overtake each other, streams that break, edits, stops, other tabs, a
-//! feed that is late or silent. In any order, no typed text is lost, and in the end the page shows what the server has.
+//! Generates sequences of events: responses that overtake each other, streams that break, uploads, edits, stops, other
+//! tabs, a feed that is late or silent. In any order, no typed text and no attached file is lost, and in the end the page
+//! shows what the server has.
 
 use proptest::prelude::*;
 use tallybook_protocol::MessageStatus::Complete;
@@ -20,8 +21,20 @@ pub(super) enum Happening {
     EditQueued(usize),
     WriteQueued,
     ChangeQueued,
+    /// Removes a file from the question that is being edited.
+    RemoveEditedFile(usize),
+    /// Attaches a file, removes one, or uploads one again.
+    Attach,
+    RemoveFile(usize),
+    RetryUpload(usize),
+    /// Chooses the model or the mode of the next message.
+    ChooseNext(bool),
+    PlanFirst(bool),
     SendNow,
     Regenerate(usize),
+    RegenerateBy(usize),
+    /// Loads the full texts of a call.
+    LoadCall(usize),
     Step(usize, bool),
     Continue,
     /// Decides on one of the waiting calls, or on all of them.
@@ -54,6 +67,10 @@ pub(super) enum Happening {
     Pause,
     /// Another tab sends, selects, continues or decides.
     Elsewhere(usize),
+    /// Another tab changes the unsent texts of the conversation.
+    OtherTab(usize),
+    /// The user leaves text and a file in the field of the new chat.
+    WriteForNewChat,
     Delete,
     Feed,
     /// The feed is interrupted and reconnects, and the events in between are lost.
@@ -72,8 +89,16 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (0..4_usize).prop_map(EditQueued),
         2 => Just(WriteQueued),
         2 => Just(ChangeQueued),
+        1 => (0..4_usize).prop_map(RemoveEditedFile),
+        2 => Just(Attach),
+        1 => (0..4_usize).prop_map(RemoveFile),
+        1 => (0..4_usize).prop_map(RetryUpload),
+        1 => any::<bool>().prop_map(ChooseNext),
+        1 => any::<bool>().prop_map(PlanFirst),
         2 => Just(SendNow),
         2 => (0..9_usize).prop_map(Regenerate),
+        1 => (0..9_usize).prop_map(RegenerateBy),
+        1 => (0..9_usize).prop_map(LoadCall),
         2 => (0..9_usize, any::<bool>()).prop_map(|(which, newer)| Step(which, newer)),
         1 => Just(Continue),
         3 => (0..3_usize).prop_map(Decide),
@@ -95,6 +120,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         3 => Just(End),
         2 => Just(Pause),
         3 => (0..9_usize).prop_map(Elsewhere),
+        2 => (0..6_usize).prop_map(OtherTab),
+        1 => Just(WriteForNewChat),
         1 => prop::strategy::Union::new_weighted(vec![(1, Just(Delete).boxed()), (12, Just(Write).boxed())]),
         5 => Just(Feed),
         1 => Just(FeedBreaks),

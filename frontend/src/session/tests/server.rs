@@ -2,11 +2,15 @@
 //! It responds as the real server does, but only when the world lets a request arrive.
 
 use tallybook_protocol::{
-    CallDecision, ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId,
-    MessageStart, MessageStatus, Role, Snapshot, ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
+    CallDecision, ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageFile,
+    MessageId, MessageStart, MessageStatus, RawJson, Role, Snapshot, ToolCall, ToolCallId, ToolCallStatus, Usage,
+    Window,
 };
 
 use super::{ApiError, HERE, UnsentMessage, conversation, refused, waiting_call};
+
+/// Size of the input of a call, in bytes.
+const LONG: i64 = 100_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
@@ -19,12 +23,15 @@ pub(super) struct Stored {
     pub(super) client_id: Option<String>,
     /// IDs of its calls; `true` if a call waits for a decision.
     calls: Vec<(i64, bool)>,
+    pub(super) files: Vec<MessageFile>,
 }
 
 impl Stored {
     fn tool_calls(&self) -> Vec<ToolCall> {
         let status = |waits| if waits { ToolCallStatus::AwaitingApproval } else { ToolCallStatus::Denied };
-        self.calls.iter().map(|&(id, waits)| waiting_call(id, status(waits))).collect()
+        // Events and conversations have only the beginning of a long input.
+        let begun = |call: ToolCall| ToolCall { input: RawJson::from_text("\"{\""), input_bytes: Some(LONG), ..call };
+        self.calls.iter().map(|&(id, waits)| begun(waiting_call(id, status(waits)))).collect()
     }
 }
 
@@ -56,7 +63,8 @@ impl Server {
     fn add(&mut self, parent: Option<i64>, role: Role, text: &str, status: MessageStatus) -> i64 {
         let id = self.messages.last().map_or(1, |last| last.id + 1);
         let (text, epoch) = (text.to_owned(), i32::from(role == Role::Assistant));
-        self.messages.push(Stored { id, parent, role, text, status, epoch, client_id: None, calls: Vec::new() });
+        let (calls, files) = (Vec::new(), Vec::new());
+        self.messages.push(Stored { id, parent, role, text, status, epoch, client_id: None, calls, files });
         id
     }
 
@@ -97,7 +105,7 @@ impl Server {
             conversation_id: HERE,
             content: asked.text.clone(),
             parent_id: asked.parent.map(MessageId),
-            files: Vec::new(),
+            files: asked.files.clone(),
             user_siblings: self.siblings(asked),
             assistant_siblings: self.siblings(new),
             provider: None,
@@ -129,6 +137,7 @@ impl Server {
         let question = self.add(parent, Role::User, &new.content, MessageStatus::Complete);
         if let Some(stored) = self.messages.last_mut() {
             stored.client_id.clone_from(&new.client_message_id);
+            stored.files.clone_from(&new.files);
         }
         self.begin(question);
         Ok(())
@@ -190,6 +199,13 @@ impl Server {
     pub(super) fn waiting(&self) -> Vec<ToolCallId> {
         let calls = self.awaiting().into_iter().flat_map(|last| &last.calls);
         calls.filter(|call| call.1).map(|call| ToolCallId(call.0)).collect()
+    }
+
+    /// Returns a call with its full input.
+    pub(super) fn call(&self, id: ToolCallId) -> Result<ToolCall, ApiError> {
+        let calls = self.messages.iter().filter(|_| self.exists).flat_map(Stored::tool_calls);
+        let call = calls.into_iter().find(|call| call.tool_call_id == id).ok_or(refused(404))?;
+        Ok(ToolCall { input: RawJson::from_text("{}"), input_bytes: None, ..call })
     }
 
     /// Pauses the turn for two calls that need approval.
@@ -341,7 +357,7 @@ impl Server {
                 epoch: stored.epoch,
                 content: stored.text.clone(),
                 status: stored.status,
-                files: Vec::new(),
+                files: stored.files.clone(),
                 siblings: self.siblings(stored),
                 tool_calls: stored.tool_calls(),
                 reasoning: Vec::new(),

@@ -1,9 +1,13 @@
 //! A page, a server, and the requests and responses between them. Events happen one at a time, and the invariants are
 //! checked after each.
 
+mod edits;
+mod fields;
+
 use std::collections::BTreeMap;
 
 use tallybook_protocol::{
+    FileInfo,
     MessageStatus::{Complete, Stopped},
     Window,
 };
@@ -11,8 +15,9 @@ use tallybook_protocol::{
 use super::{interleavings::Happening, screen::Screen, server::Server, *};
 use crate::{
     session::{
+        files::AttachedFile,
         input::Creation,
-        shown::{Edited, Step},
+        shown::{Edited, Loading, Step},
     },
     transcript::Entry,
 };
@@ -45,6 +50,11 @@ pub(super) struct World {
     last_typed: usize,
     /// Texts of queued messages, by their IDs.
     queued: BTreeMap<String, String>,
+    /// Files that the user attached, by their IDs at the server.
+    attached: Vec<Uuid>,
+    last_file: u128,
+    /// A text and the number of a file that are left in the field of the new chat.
+    for_new_chat: Option<(String, u128)>,
     screen: Screen,
 }
 
@@ -59,6 +69,9 @@ impl World {
             typed: Vec::new(),
             last_typed: 0,
             queued: BTreeMap::new(),
+            attached: Vec::new(),
+            last_file: 0,
+            for_new_chat: None,
             screen: Screen::default(),
         };
         world.tell(Input::Ready);
@@ -78,14 +91,16 @@ impl World {
                     self.under_way.push(UnderWay::Request(effect));
                 }
                 Effect::Abort => self.stream = None,
-                Effect::Stop(..) | Effect::LoadEarlier(..) => self.under_way.push(UnderWay::Request(effect)),
+                Effect::Stop(..) | Effect::LoadEarlier(..) | Effect::LoadCall(_) | Effect::Upload(_) => {
+                    self.under_way.push(UnderWay::Request(effect));
+                }
                 Effect::DrawEarlier(ticket) => {
                     self.screen.draw(&self.page.state.transcript);
                     self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None));
                 }
                 Effect::Draw => self.screen.draw(&self.page.state.transcript),
                 Effect::DrawSoon => self.screen.draw_soon(),
-                Effect::AdoptDraft => self.tell(Input::Adopted(String::new(), Vec::new())),
+                Effect::AdoptDraft => self.adopt_draft(),
                 _ => {}
             }
         }
@@ -95,29 +110,15 @@ impl World {
     /// Checks the invariants.
     fn check(&self) {
         let state = &self.page.state;
-        let edited = state.edited.as_ref().map(|edited| edited.text.as_str()).unwrap_or_default();
-        let unstored = state.unstored.as_ref().map_or("", |message| &message.content);
         for typed in &self.typed {
-            let is_stored = self.server.messages.iter().any(|message| message.text.contains(typed));
-            let queued = state.queue.messages.iter().map(|queued| queued.text.as_str());
-            let edited_queued = state.queue.edited_text.as_deref().unwrap_or_default();
-            let fields = [state.draft.as_str(), unstored, edited, edited_queued];
-            let is_here = queued.chain(fields).any(|text| text.contains(typed));
-            assert!(is_stored || is_here, "{typed} is lost: {state:?}");
+            assert!(self.has_text(typed), "{typed} is lost: {state:?}");
         }
+        for id in &self.attached {
+            assert!(self.has_file(*id), "the file {id} is lost: {state:?}");
+        }
+        let ids: Vec<_> = state.files.iter().map(fields::id_of).collect();
+        assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])), "a file is in the field twice: {state:?}");
         assert!(!state.is_stopping() || state.phase() != Phase::Idle, "a stop is pending although no turn runs");
-    }
-
-    /// Returns the text that was typed for the queued message `id`, or for any; empty if that is not being edited.
-    fn edited_queued_text(&self, id: Option<&String>) -> String {
-        let queue = &self.page.state.queue;
-        let is_meant = id.is_none() || queue.edited.as_ref() == id;
-        queue.edited_text.clone().filter(|_| is_meant).unwrap_or_default()
-    }
-
-    fn queued_id(&self, which: usize) -> Option<String> {
-        let waiting = &self.page.state.queue.messages;
-        Some(waiting.get(which.checked_rem(waiting.len())?)?.id.clone())
     }
 
     fn type_text(&mut self) -> String {
@@ -157,7 +158,27 @@ impl World {
             | Happening::Unqueue(_)
             | Happening::EditQueued(_)
             | Happening::WriteQueued
-            | Happening::ChangeQueued => self.edit(happening),
+            | Happening::ChangeQueued
+            | Happening::RemoveEditedFile(_) => self.edit(happening),
+            Happening::Attach
+            | Happening::RemoveFile(_)
+            | Happening::RetryUpload(_)
+            | Happening::ChooseNext(_)
+            | Happening::PlanFirst(_) => self.change_field(happening),
+            Happening::OtherTab(what) => self.other_tab(what),
+            Happening::WriteForNewChat => self.write_for_new_chat(),
+            Happening::LoadCall(which) => {
+                let calls = self.page.state.transcript.entries().iter().flat_map(|entry| entry.calls());
+                let ids: Vec<_> = calls.map(|call| call.id).collect();
+                if let Some(at) = which.checked_rem(ids.len()) {
+                    self.tell(Input::User(Action::LoadCall(ids[at])));
+                }
+            }
+            Happening::RegenerateBy(which) => {
+                if let Some((id, _)) = self.entry(which, Role::Assistant) {
+                    self.tell(Input::User(Action::RegenerateBy(id, "other".to_owned())));
+                }
+            }
             Happening::Regenerate(which) => {
                 if let Some((id, _)) = self.entry(which, Role::Assistant) {
                     self.tell(Input::User(Action::Regenerate(id)));
@@ -213,76 +234,6 @@ impl World {
         }
     }
 
-    /// Edits questions and queued messages.
-    fn edit(&mut self, happening: Happening) {
-        match happening {
-            Happening::Unqueue(which) => {
-                let Some(id) = self.queued_id(which) else { return };
-                let before = self.page.state.queue.messages.clone();
-                // The user gives this text up.
-                let text = before.iter().find(|queued| queued.id == id).map(|queued| queued.text.clone());
-                let text = text.unwrap_or_default() + &self.edited_queued_text(Some(&id));
-                let typed = std::mem::take(&mut self.typed);
-                self.tell(Input::User(Action::Unqueue(id)));
-                let is_out = self.page.state.queue.messages.len() < before.len();
-                self.typed = typed.into_iter().filter(|typed| !is_out || !text.contains(typed.as_str())).collect();
-                self.check();
-            }
-            Happening::EditQueued(which) => {
-                let id = self.queued_id(which);
-                // The user gives up what was typed for another message.
-                let text = self.edited_queued_text(None);
-                let kept: Vec<_> = self.page.state.queue.messages.iter().map(|queued| queued.text.clone()).collect();
-                let is_kept = |typed: &String| !text.contains(typed) || kept.iter().any(|text| text.contains(typed));
-                self.typed.retain(is_kept);
-                self.tell(Input::User(Action::EditQueued(id)));
-            }
-            Happening::WriteQueued => {
-                let queue = &self.page.state.queue;
-                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
-                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
-                    return;
-                };
-                let typed = self.type_text();
-                self.tell(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
-            }
-            Happening::ChangeQueued => {
-                let queue = &self.page.state.queue;
-                let edited = queue.messages.iter().find(|queued| Some(&queued.id) == queue.edited.as_ref());
-                let Some(text) = edited.map(|edited| queue.edited_text.clone().unwrap_or(edited.text.clone())) else {
-                    return;
-                };
-                self.queued.insert(text.clone(), text.clone());
-                self.tell(Input::User(Action::ChangeQueued(text.clone(), text)));
-            }
-            Happening::BeginEdit(which) => {
-                // The page offers to edit only when no turn runs, and one question at a time.
-                let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
-                let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
-                let text = self.page.state.transcript.find(id).map(|entry| entry.text.clone()).unwrap_or_default();
-                self.tell(Input::User(Action::BeginEdit(Some(Edited {
-                    id,
-                    text,
-                    files: Vec::new(),
-                    is_changed: false,
-                    is_from_field: false,
-                }))));
-            }
-            Happening::EditLast => self.tell(Input::User(Action::EditLast)),
-            Happening::WriteEdit => {
-                let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
-                let typed = self.type_text();
-                self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
-            }
-            Happening::Edit => {
-                if let Some(Edited { id, text, is_changed: true, .. }) = self.page.state.edited.clone() {
-                    self.tell(Input::User(Action::Edit(id, text.clone(), text)));
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn go_to(&mut self, which: usize) {
         let Some(at) = which.checked_rem(self.server.messages.len()) else { return };
         let goal = going::goal(self.server.messages[at].id);
@@ -332,6 +283,11 @@ impl World {
         let mut stream = None;
         let input = match effect {
             Effect::Stop(ticket, _) => Input::Stopped(ticket, server.end(Stopped)),
+            Effect::LoadCall(id) => Input::Call(id, Box::new(server.call(id))),
+            Effect::Upload(key) => {
+                self.tell(Input::UploadProgress(key.clone(), 50));
+                Input::Uploaded(key.clone(), Box::new(fields::upload(&key)))
+            }
             Effect::LoadEarlier(ticket, _, first, from) => {
                 let window = Window { limit: Some(50), before: Some(first), from };
                 Input::Earlier(ticket, first, Box::new(Ok(server.conversation(window))))
@@ -393,6 +349,12 @@ impl World {
         let failure = match lost {
             UnderWay::Request(Effect::Stop(ticket, _)) | UnderWay::Answer(Input::Stopped(ticket, _), _) => {
                 Input::Stopped(ticket, Err(ApiError::Unreachable))
+            }
+            UnderWay::Request(Effect::LoadCall(id)) | UnderWay::Answer(Input::Call(id, _), _) => {
+                Input::Call(id, Box::new(Err(ApiError::Unreachable)))
+            }
+            UnderWay::Request(Effect::Upload(key)) | UnderWay::Answer(Input::Uploaded(key, _), _) => {
+                Input::Uploaded(key, Box::new(Err(ApiError::Unreachable)))
             }
             UnderWay::Request(Effect::LoadEarlier(ticket, _, first, _))
             | UnderWay::Answer(Input::Earlier(ticket, first, _), _) => {
@@ -492,6 +454,9 @@ impl World {
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
+        assert!(!state.files.iter().any(AttachedFile::is_uploading), "every upload has ended: {state:?}");
+        assert_eq!(state.send_after_uploads, None, "the message was sent, or a notice says why not");
+        assert!(!state.calls.values().any(|loading| *loading == Loading::Running), "every call was loaded: {state:?}");
         assert_eq!(state.link, None, "the user has reached the message, or a notice says why not");
         // The queue is sent, or the page shows that it waits.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));

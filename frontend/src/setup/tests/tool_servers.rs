@@ -183,19 +183,20 @@ fn stored_headers_are_kept_replaced_or_removed() {
 }
 
 #[test]
-fn stored_headers_are_used_only_with_the_stored_settings() {
-    assert!(matches!(edited().take(SetupInput::Test).as_slice(), [SetupEffect::TestStored(_, name)] if name == "docs"));
+fn stored_headers_are_used_only_with_the_stored_address() {
     let mut setup = edited();
     write(&mut setup, Field::Timeout, "30");
-    focuses(&mut setup, SetupInput::Test, Some(Field::Authentication));
-    assert_eq!(problem(&setup), Some((Some(Field::Authentication), Reason::Field(Fault::SecretAgain))));
-    assert_eq!(changed(&mut setup), json!({"timeout_secs": 30}), "storing needs no secret");
+    let [SetupEffect::TestStored(_, name, sent)] = &setup.take(SetupInput::Test)[..] else { panic!("no test") };
+    assert_eq!((name.as_str(), Value::Object(sent.clone())), ("docs", json!({"timeout_secs": 30})));
     let mut setup = edited();
     write(&mut setup, Field::Address, "https://other.example.com/mcp");
-    focuses(&mut setup, SetupInput::Save, Some(Field::Authentication));
+    for input in [SetupInput::Test, SetupInput::Save] {
+        focuses(&mut setup, input, Some(Field::Authentication));
+        assert_eq!(problem(&setup), Some((Some(Field::Authentication), Reason::Field(Fault::SecretAgain))));
+    }
     write(&mut setup, Field::Authentication, "token");
     write(&mut setup, Field::Secret, "new");
-    let [SetupEffect::Test(_, sent)] = &setup.take(SetupInput::Test)[..] else { panic!("no test") };
+    let [SetupEffect::TestStored(_, _, sent)] = &setup.take(SetupInput::Test)[..] else { panic!("no test") };
     assert_eq!(sent["headers"], json!({"Authorization": "Bearer new"}));
 }
 

@@ -87,19 +87,18 @@ impl ResponseInput {
     fn begins_with_results(&self) -> bool {
         matches!(self.messages.first(), Some(ModelMessage::ToolResults(_)))
     }
-}
 
-impl Chaining {
-    /// Stores the new input of a request with its answer `message_id`, if later requests may continue that answer.
+    /// Stores the new input of a request that continues `previous`, so that later requests may continue its answer
+    /// `message_id`.
     pub(crate) async fn store(
         &self,
         tx: &mut Transaction,
         api_client: ApiClient,
         message_id: MessageId,
+        previous: Option<MessageId>,
     ) -> sqlx::Result<()> {
-        let Some(kept) = &self.kept else { return Ok(()) };
-        let json = serde_json::to_string(kept).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        responses::create(tx, api_client, message_id, self.previous, &json).await
+        let json = serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        responses::create(tx, api_client, message_id, previous, &json).await
     }
 }
 
@@ -185,12 +184,10 @@ async fn read_chain(
 /// request has a result for a call that the response did not request, or has no results although the response requested
 /// calls.
 pub(crate) fn prepend_context(
-    previous_context: Option<PreviousContext>,
+    previous_context: PreviousContext,
     input: ClientInput,
-) -> Result<(ClientInput, Option<ResponseRow>), ServiceError> {
-    let Some(PreviousContext { previous, mut system, mut messages }) = previous_context else {
-        return Ok((input, None));
-    };
+) -> Result<(ClientInput, ResponseRow), ServiceError> {
+    let PreviousContext { previous, mut system, mut messages } = previous_context;
     let asked: Vec<String> = match messages.last() {
         Some(ModelMessage::Assistant(blocks)) if is_asking(blocks) => call_ids(blocks).map(str::to_owned).collect(),
         _ => Vec::new(),
@@ -216,7 +213,7 @@ pub(crate) fn prepend_context(
     system.extend(input.system);
     messages.extend(input.messages);
     name_results(&mut messages);
-    Ok((ClientInput { messages, system, ..input }, Some(previous)))
+    Ok((ClientInput { messages, system, ..input }, previous))
 }
 
 fn call_ids(blocks: &[AssistantBlock]) -> impl Iterator<Item = &str> {

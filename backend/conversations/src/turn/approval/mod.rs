@@ -3,7 +3,11 @@
 
 pub(crate) mod timeout;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use tallybook_accounts::UserId;
 use tallybook_database::{now, with_retries};
@@ -11,22 +15,21 @@ use tallybook_protocol::{
     CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
     ToolCallId,
 };
-use tallybook_tools::{ToolError, ToolSpec, hide_arguments};
+use tallybook_tools::{MAX_INPUT_BYTES, ToolError, ToolSpec, hide_arguments};
 use uuid::Uuid;
 
 use crate::{
     ServiceError,
     context::Context,
-    input::check_decisions,
+    limits::{MAX_DECISIONS, MAX_REASON_BYTES},
     service::ConversationService,
     store::{
         approvals::{self, DecidableRow, NewApproval, NewVerdict},
         decisions::{self, Decider},
-        messages, reviews,
+        messages,
         rows::{ConversationRow, StateRow},
         tool_calls,
-        turns::{self, ResumeReason, TurnRows},
-        user_settings,
+        turns::{ResumeReason, TurnRows},
     },
     turn::{
         resume::{ResumeTurn, resume},
@@ -96,7 +99,7 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let name = user_settings::find_name(&context.db, user).await?;
+        let name = decisions::find_user_name(&context.db, user).await?;
         let decider = Decider::User { id: user, name: &name };
         if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
             return Err(not_stored(context, id).await?);
@@ -120,6 +123,43 @@ impl ConversationService {
         calls.retain(|call| decisions.iter().any(|decided| decided.tool_call_id == call.tool_call_id));
         Ok(DecisionAnswer::Calls(calls))
     }
+}
+
+/// Validates decisions on tool calls: everything that can be checked without the stored calls.
+fn check_decisions(decisions: &[CallDecision]) -> Result<(), ServiceError> {
+    if !(1..=MAX_DECISIONS).contains(&decisions.len()) {
+        return Err(invalid("Send 1 to 1000 decisions, one for each call."));
+    }
+    let calls: HashSet<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
+    if calls.len() < decisions.len() {
+        return Err(invalid("One call has two decisions. Send one decision for each call."));
+    }
+    decisions.iter().try_for_each(check_decision)
+}
+
+fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
+    let CallDecision { decision, reason, input, remember, .. } = decided;
+    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
+        return Err(invalid("The reason is too long. Use at most 4096 bytes."));
+    }
+    if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
+        return Err(invalid("The reason contains a NUL character. Remove it and send again."));
+    }
+    if *decision == Decision::Deny && (input.is_some() || remember.is_some()) {
+        return Err(invalid("A denial takes neither input nor remember. Leave them out, or approve the call."));
+    }
+    let Some(input) = input.as_ref().map(RawJson::as_str) else { return Ok(()) };
+    if input.len() > MAX_INPUT_BYTES {
+        return Err(invalid("The edited input is too long. Use at most 1048576 bytes."));
+    }
+    if !input.starts_with('{') {
+        return Err(invalid("The edited input must be a JSON object."));
+    }
+    Ok(())
+}
+
+fn invalid(message: &str) -> ServiceError {
+    ServiceError::Invalid(message.to_owned())
 }
 
 /// Error message for an edited input that contains secret arguments.
@@ -222,7 +262,7 @@ fn unusable_input(error: &ToolError) -> ServiceError {
 async fn request_approval_again(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let mut tx = context.db.begin().await?;
     approvals::reset_pending_approval(&mut tx, id, tool_hash).await?;
-    reviews::replace_reviews(&mut tx, id, &[], now()).await?;
+    decisions::replace_reviews(&mut tx, id, &[], now()).await?;
     tx.commit().await
 }
 
@@ -252,7 +292,7 @@ async fn store(
     let decisions: HashMap<ToolCallId, &CallDecision> =
         decisions.iter().map(|decided| (decided.tool_call_id, decided)).collect();
     let mut tx = context.db.begin().await?;
-    let decided_at = turns::database_now_in(&mut tx).await?;
+    let decided_at = tx.now().await?;
     for call in calls {
         let Some(decided) = decisions.get(&call.id) else { continue };
         let reason = decided.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());

@@ -15,7 +15,6 @@ use crate::{
         approvals::{self, DecidedTurn, NewApproval, NewVerdict},
         decisions::Decider,
         retention::{self, OrphanedTurn},
-        turns,
     },
     turn::{approval::resume_decided, start::StartPermit, stop::stop_waiting},
 };
@@ -46,7 +45,7 @@ pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
 }
 
 async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
-    let now = turns::database_now(&context.db).await?;
+    let now = context.db.reader().now().await?;
     if let Some(wait) = context.changeable().approval_timeout {
         refuse_expired(context, now - wait).await?;
     }
@@ -137,7 +136,7 @@ async fn refuse_expired(context: &Context, time: DateTime<Utc>) -> sqlx::Result<
 async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()> {
     let verdict = NewVerdict::Deny { error: TOO_LATE };
     let mut tx = context.db.begin().await?;
-    let decided_at = turns::database_now_in(&mut tx).await?;
+    let decided_at = tx.now().await?;
     let new = NewApproval { tool_call_id, decider: Decider::Timeout, decided_at, reason: Some(REASON), verdict };
     // The user may have decided in the meantime.
     if approvals::create_approval(&mut tx, new).await? {

@@ -17,9 +17,7 @@ use crate::{
     store::{
         ConversationId, message_files, messages, model_calls,
         rows::{MessageRow, ModelCallRow, SizeRow, ToolCallRow, TreeNode},
-        stored_id,
-        tool_call_files::add_files,
-        tool_calls,
+        stored_id, tool_calls,
     },
     turn::context::prompt_files::PromptFiles,
 };
@@ -86,7 +84,7 @@ async fn read_exchanges(
     let max_output_bytes = max_output_bytes(recent.calls, limits);
     let mut tool_calls = tool_calls::list_tool_calls(&context.db, called, max_output_bytes).await?;
     if recent.has_call_files {
-        add_files(&context.db, &mut tool_calls).await?;
+        message_files::add_call_files(&context.db, &mut tool_calls).await?;
     }
     let questions = read_questions(context, &messages, files).await?;
     Ok(exchanges(&messages, questions, &model_calls, &tool_calls, is_resumed, limits))
@@ -144,7 +142,7 @@ pub(crate) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx
     let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
     let max_output_bytes = max_output_bytes(rows.len(), context.agent.limits());
     let mut rows = tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await?;
-    add_files(&context.db, &mut rows).await?;
+    message_files::add_call_files(&context.db, &mut rows).await?;
     Ok(rows)
 }
 

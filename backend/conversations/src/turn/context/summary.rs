@@ -15,7 +15,7 @@ use crate::{
     branch::tree::branch,
     context::Context,
     limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
-    store::{ConversationId, messages, rows::TreeNode, summaries, turns},
+    store::{ConversationId, messages, rows::TreeNode, summaries},
     turn::{
         context::{covered_on, history::newest_exchanges, prompt_files::PromptFiles},
         side_call,
@@ -77,7 +77,7 @@ async fn summarize(
     if find().await?.is_none() {
         return Ok(());
     }
-    let time = turns::database_now(db).await?;
+    let time = db.reader().now().await?;
     let until = time + TASK_TIMEOUT;
     if !summaries::claim(db, conversation_id, time, until).await? {
         return Ok(());

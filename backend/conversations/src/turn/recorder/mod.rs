@@ -31,8 +31,8 @@ use crate::{
     quota::{self, RequestLimits, Reserve},
     store::{
         approvals::{self, NewApproval, NewVerdict},
-        decisions::Decider,
-        reviews, tool_calls, turns,
+        decisions::{self, Decider},
+        tool_calls,
     },
     turn::{
         context::{BuiltContext, ContextBuilder},
@@ -183,10 +183,10 @@ impl TurnRecorder for StoringRecorder<'_> {
         // One transaction, so that the votes are never stored without the decision that follows from them.
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            let asked_at = turns::database_now_in(&mut write.tx).await?;
+            let asked_at = write.tx.now().await?;
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
             let id = id.ok_or(WriteError::NotWaiting)?;
-            reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
+            decisions::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
             if let Some(ruling) = &review.ruling {
                 store_ruling(&mut write.tx, id, (ruling, asked_at), &hash).await?;
             }

@@ -1,7 +1,7 @@
 //! Images and files in requests of API clients, as base64. They are stored like uploads, once for the same content, and
 //! the messages of the request then refer to them by ID.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use base64::{
     Engine as _,
@@ -137,7 +137,7 @@ pub(crate) async fn store(
     }
     refer(&stored, &mut request.question);
     let kept = request.chaining.kept.iter_mut().flat_map(|kept| &mut kept.messages);
-    for message in request.input.messages.iter_mut().chain(kept) {
+    for message in Arc::make_mut(&mut request.input).messages.iter_mut().chain(kept) {
         let ModelMessage::User(parts) = message else { continue };
         for part in parts {
             if let UserPart::StoredFile(id) = part

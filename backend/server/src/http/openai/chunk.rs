@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 
 use crate::http::openai::{
     error::Refusal,
+    follow::{Sink, Writer, append_data},
     parse::StreamOptions,
-    sink::{Sink, Writer, append_data},
 };
 
 /// Maximum length of the input, output or error in a [`ToolEvent`], in bytes.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use tallybook_conversations::ClientInput;
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
 use tallybook_protocol::MessagePart;
 
@@ -21,8 +22,8 @@ const CALL_END: &str = "</details>";
 /// The conversation in a request.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedConversation {
-    pub(crate) system: Vec<String>,
-    pub(crate) history: Vec<ModelMessage>,
+    /// System texts and history.
+    pub(crate) input: ClientInput,
     /// The last user message. Its files have provisional IDs.
     pub(crate) question: Vec<MessagePart>,
     /// Images and files of all user messages.
@@ -35,7 +36,7 @@ pub(crate) struct ParsedConversation {
 impl ParsedConversation {
     /// Returns all user messages as one question: their text, followed by their files.
     pub(crate) fn questions_in_one(&self) -> Vec<MessagePart> {
-        let parts = self.history.iter().filter_map(|message| match message {
+        let parts = self.input.messages.iter().filter_map(|message| match message {
             ModelMessage::User(parts) => Some(question_of(parts)),
             ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
         });
@@ -80,36 +81,36 @@ impl ConversationParser {
 
     pub(crate) fn system(&mut self, text: String) -> Result<(), Refusal> {
         if !self.open.calls.is_empty() {
-            self.open.close(&mut self.parsed.history)?;
+            self.open.close(&mut self.parsed.input.messages)?;
         }
         if self.last == Last::Model {
             self.last = Last::User;
         }
-        self.parsed.system.push(text);
+        self.parsed.input.system.push(text);
         Ok(())
     }
 
     /// Adds a user message, whose content is in the parameter `place`. `kinds` are the types of parts that are text.
     pub(crate) fn user(&mut self, place: &str, content: Option<Content>, kinds: &[&str]) -> Result<(), Refusal> {
         let parts = parts_of(place, content, kinds, &mut self.parsed.attachments)?;
-        self.open.close(&mut self.parsed.history)?;
+        self.open.close(&mut self.parsed.input.messages)?;
         self.last = Last::User;
         self.parsed.questions += 1;
         self.parsed.question = question_of(&parts);
-        self.parsed.history.push(ModelMessage::User(parts));
+        self.parsed.input.messages.push(ModelMessage::User(parts));
         Ok(())
     }
 
     /// Adds an assistant's message, whose calls are in the parameter `place`.
     pub(crate) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
-        self.open.close(&mut self.parsed.history)?;
+        self.open.close(&mut self.parsed.input.messages)?;
         self.last = Last::Model;
         self.parsed.is_first = false;
         self.open.begin(place, &calls);
         let text = Some(without_shown_calls(text)).filter(|text| !text.is_empty());
         let text = text.map(|text| AssistantBlock::Text { text });
         let blocks = text.into_iter().chain(calls.into_iter().map(AssistantBlock::ToolCall)).collect();
-        self.parsed.history.push(ModelMessage::Assistant(blocks));
+        self.parsed.input.messages.push(ModelMessage::Assistant(blocks));
         Ok(())
     }
 
@@ -121,7 +122,7 @@ impl ConversationParser {
 
     /// Returns the conversation. Refuses it if a result or the question is missing, or if it ends with an answer.
     pub(crate) fn end(mut self) -> Result<ParsedConversation, Refusal> {
-        self.open.close(&mut self.parsed.history)?;
+        self.open.close(&mut self.parsed.input.messages)?;
         let (mut parsed, field) = (self.parsed, self.field);
         let is_empty = MessagePart::join_texts(&parsed.question).trim().is_empty()
             && parsed.question.iter().all(|part| part.file_id().is_none());
@@ -133,9 +134,9 @@ impl ConversationParser {
             let message = "The last message is an answer. Send what is to be answered after it, as the role user.";
             return Err(Refusal::bad(field, message));
         }
-        if !self.has_previous && !matches!(parsed.history.first(), Some(ModelMessage::User(_))) {
+        if !self.has_previous && !matches!(parsed.input.messages.first(), Some(ModelMessage::User(_))) {
             // Providers require that the history starts with a user message.
-            parsed.history.insert(0, ModelMessage::User(Vec::new()));
+            parsed.input.messages.insert(0, ModelMessage::User(Vec::new()));
         }
         Ok(parsed)
     }

@@ -15,7 +15,6 @@ pub(crate) mod parse;
 pub(crate) mod request;
 mod responses;
 pub(crate) mod run;
-mod sink;
 pub(crate) mod thread;
 mod tools;
 

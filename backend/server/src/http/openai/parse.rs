@@ -2,7 +2,7 @@
 
 use actix_web::http::{StatusCode, header::HeaderMap};
 use tallybook_conversations::{
-    ApiClient, ApiClientRequest, Chaining, ClientInput, ClientTool, ServiceError, Weight, models::PermittedModels,
+    ApiClient, ApiClientRequest, ClientInput, ClientTool, ServiceError, Weight, models::PermittedModels,
 };
 use tallybook_llm::{Sampling, ToolCallRequest};
 use tallybook_protocol::{MessagePart, first_chars};
@@ -13,7 +13,7 @@ use crate::http::openai::{
     error::Refusal,
     request::{
         ChatMessage, ChatRequest, Content, ContentPart, MAX_CHAT_ID_CHARS, MAX_MESSAGES, MAX_STOP_BYTES, MAX_STOPS,
-        Stop, ToolCall, is_set, read_chat_request,
+        Stop, ToolCall, is_set, parse_body,
     },
     tools,
 };
@@ -27,18 +27,13 @@ const TASK_PREFIX: &str = "### Task:";
 /// Headers that name a conversation.
 const CHAT_IDS: [&str; 2] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"];
 
-/// A parsed request for an answer.
+/// Options of the response.
 #[derive(Debug)]
-pub(crate) struct AnswerRequest {
+pub(crate) struct ResponseOptions {
     /// Name of the model as the client wrote it. The response repeats the name.
     pub(crate) name: String,
-    /// Weight of a direct model call, without tools and without a conversation. `None` for a turn of the agent.
-    pub(crate) direct: Option<Weight>,
     /// Options of the stream; `None` if the response is not streamed.
     pub(crate) stream: Option<StreamOptions>,
-    /// Images and files of the messages, which must be stored first.
-    pub(crate) attachments: Vec<NewAttachment>,
-    pub(crate) request: ApiClientRequest,
 }
 
 /// Options of a stream.
@@ -50,14 +45,15 @@ pub(crate) struct StreamOptions {
     pub(crate) tools: bool,
 }
 
-/// Parses a chat completion request of `api_client`.
+/// Parses a chat completion request of `api_client`. Returns the request, whose messages refer to its images and files
+/// by provisional IDs; these images and files, which must be stored first; and the options of the response.
 pub(crate) fn parse_chat_request(
     body: &str,
     headers: &HeaderMap,
     api_client: ApiClient,
     models: &PermittedModels,
-) -> Result<AnswerRequest, Refusal> {
-    let request = read_chat_request(body)?;
+) -> Result<(ApiClientRequest, Vec<NewAttachment>, ResponseOptions), Refusal> {
+    let request: ChatRequest = parse_body(body, "chat completion request")?;
     refuse_unsupported(&request)?;
     let sampling = sampling(&request)?;
     let is_stream = request.stream.unwrap_or(false);
@@ -67,23 +63,14 @@ pub(crate) fn parse_chat_request(
     let tools = tools::read(request.tools.unwrap_or_default())?;
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
     refuse_client_tools(is_direct, &tools)?;
-    let parsed = parse_messages(request.messages)?;
-    let is_task = is_task(headers, &parsed, is_stream);
-    let ParsedConversation { system, history, question, attachments, .. } = parsed;
-    Ok(AnswerRequest {
-        name,
-        attachments,
-        direct: direct_weight(is_direct, is_task),
-        stream: is_stream.then_some(StreamOptions { usage, tools: reports_tools }),
-        request: ApiClientRequest {
-            api_client,
-            chat_id: chat_id(headers, &CHAT_IDS)?,
-            model,
-            question,
-            input: ClientInput { messages: history, system, sampling, tools, tool_choice },
-            chaining: Chaining::default(),
-        },
-    })
+    let parsed = parse_messages(request.messages.into_iter().enumerate().collect())?;
+    let direct = direct_weight(is_direct, is_task(headers, &parsed, is_stream));
+    let ParsedConversation { input, question, attachments, .. } = parsed;
+    let input = ClientInput { sampling, tools, tool_choice, ..input };
+    let chat_id = chat_id(headers, &CHAT_IDS)?;
+    let new = ApiClientRequest { direct, chat_id, ..ApiClientRequest::new(api_client, model, question, input) };
+    let stream = is_stream.then_some(StreamOptions { usage, tools: reports_tools });
+    Ok((new, attachments, ResponseOptions { name, stream }))
 }
 
 /// Returns the weight of a direct model call; `None` for a turn of the agent. A background task, such as writing a
@@ -223,13 +210,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     std::str::from_utf8(headers.get(name)?.as_bytes()).ok()
 }
 
-/// Parses the messages of a request.
-fn parse_messages(messages: Vec<ChatMessage>) -> Result<ParsedConversation, Refusal> {
-    parse_numbered(messages.into_iter().enumerate().collect())
-}
-
 /// Parses messages that come with their index in the request. Errors name this index.
-pub(crate) fn parse_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<ParsedConversation, Refusal> {
+pub(crate) fn parse_messages(messages: Vec<(usize, ChatMessage)>) -> Result<ParsedConversation, Refusal> {
     if messages.len() > MAX_MESSAGES {
         return Err(Refusal::bad("messages", format!("There are too many messages. Send at most {MAX_MESSAGES}.")));
     }
@@ -278,12 +260,18 @@ fn with_refusal(text: String, refusal: &str) -> String {
 mod tests {
     use tallybook_llm::{AssistantBlock, ModelMessage};
 
-    use crate::http::openai::{parse::parse_messages, request::read_chat_request};
+    use crate::http::openai::{
+        parse::parse_messages,
+        request::{ChatRequest, parse_body},
+    };
 
     fn history(messages: &str) -> Result<Vec<ModelMessage>, (String, String)> {
-        let request = read_chat_request(&format!(r#"{{"messages":{messages}}}"#));
-        let parsed = request.and_then(|request| parse_messages(request.messages));
-        parsed.map(|parsed| parsed.history).map_err(|refusal| (refusal.param.unwrap_or_default(), refusal.message))
+        let body = format!(r#"{{"messages":{messages}}}"#);
+        let request = parse_body::<ChatRequest>(&body, "chat completion request");
+        let parsed = request.and_then(|request| parse_messages(request.messages.into_iter().enumerate().collect()));
+        parsed
+            .map(|parsed| parsed.input.messages)
+            .map_err(|refusal| (refusal.param.unwrap_or_default(), refusal.message))
     }
 
     #[test]

@@ -214,12 +214,7 @@ pub(crate) fn off() -> Object {
     ObjectBuilder::new().schema_type(kinds).enum_values(Some([Some(false), None])).build()
 }
 
-/// Parses a body. The error names the field at fault.
-pub(crate) fn read_chat_request(body: &str) -> Result<ChatRequest, Refusal> {
-    parse_body(body, "chat completion request")
-}
-
-/// Parses a body as `T`, which error messages call `thing`.
+/// Parses a body as `T`, which error messages call `thing`. The error names the field at fault.
 pub(crate) fn parse_body<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
     if body.starts_with('[') {
         let message = format!("The body is a list, and a {thing} is an object.");

@@ -1,13 +1,10 @@
 //! HTTP handler for `POST /v1/chat/completions`: starts a turn or a direct model call, and streams or collects the
 //! answer until it ends or the client disconnects. The other APIs use the same functions.
 
-use std::mem::take;
-
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Payload};
 use chrono::{DateTime, Utc};
 use tallybook_accounts::{Caller, Credential, UserId};
-use tallybook_conversations::{Access, ApiClient, ConversationService, ServiceError, StartedTurn};
-use tallybook_database::now;
+use tallybook_conversations::{Access, ApiClient, ApiClientRequest, ConversationService, ServiceError, StartedTurn};
 use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -21,10 +18,9 @@ use crate::http::{
         attachments,
         chunk::{Chunk, Chunks, Completion, WholeAnswer},
         error::{CONVERSATION, Refusal},
-        follow::{DirectCall, Follower},
-        parse::{AnswerRequest, parse_chat_request},
+        follow::{DirectCall, Follower, Progress, Sink, Writer},
+        parse::{ResponseOptions, parse_chat_request},
         request::ChatRequest,
-        sink::{Progress, Sink, Writer},
     },
     peer::Peer,
     shared_responses::{ModelFailed, Unknown},
@@ -64,12 +60,12 @@ pub(crate) async fn create(
     let _served = peer.served();
     let body = state.large_bodies.read(&request, payload).await?;
     let access = state.service.access_of(caller.user).await?;
-    let mut asked = parse_chat_request(body.json()?.get(), request.headers(), api_client_of(&caller), &access.models)?;
-    attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
-    let (name, stream) = (asked.name.clone(), asked.stream);
-    let answer = Answer::start(&state, &request, access, asked).await?;
+    let (mut new, attachments, ResponseOptions { name, stream }) =
+        parse_chat_request(body.json()?.get(), request.headers(), api_client_of(&caller), &access.models)?;
+    attachments::store(&state, body, attachments, &mut new).await?;
+    let answer = Answer::start(&state, &request, access, new).await?;
     let (id, created, conversation) =
-        (format!("chatcmpl-{}", answer.id), answer.created_at.timestamp(), answer.conversation());
+        (format!("chatcmpl-{}", answer.id()), answer.created_at().timestamp(), answer.conversation());
     let mut response = if let Some(options) = stream {
         answer.stream(&state, peer, Chunks::new(id, created, name, options)).await?
     } else {
@@ -117,15 +113,7 @@ where
 }
 
 /// An answer that has started.
-pub(crate) struct Answer {
-    source: Source,
-    /// Id of the answer, without the prefix that each API adds.
-    pub(crate) id: String,
-    /// Start of the answer; for a turn, the stored time.
-    pub(crate) created_at: DateTime<Utc>,
-}
-
-enum Source {
+pub(crate) enum Answer {
     Turn(Box<Follower>),
     /// A direct model call.
     Direct(DirectCall),
@@ -137,38 +125,51 @@ impl Answer {
         state: &AppState,
         request: &HttpRequest,
         access: Access,
-        asked: AnswerRequest,
+        new: ApiClientRequest,
     ) -> Result<Self, ApiError> {
-        let AnswerRequest { direct, request: new, .. } = asked;
         let user = new.api_client.user;
-        let Some(weight) = direct else {
+        let Some(weight) = new.direct else {
             let begin =
                 move |service: ConversationService| async move { service.answer_api_client(&access, new).await };
             return Ok(Self::of_turn(follow_turn(state, request, user, begin).await?));
         };
         let ask = move |service: ConversationService| async move { service.call_model(&access, new, weight).await };
-        let source = Source::Direct(DirectCall::new(state.run(ask).await?));
-        Ok(Self { source, id: Uuid::new_v4().simple().to_string(), created_at: now() })
+        Ok(Self::Direct(DirectCall::new(state.run(ask).await?)))
     }
 
     /// Returns the answer of a turn.
     pub(crate) fn of_turn(turn: Follower) -> Self {
-        let (id, created_at) = (turn.message_id().to_string(), turn.created_at());
-        Self { source: Source::Turn(Box::new(turn)), id, created_at }
+        Self::Turn(Box::new(turn))
+    }
+
+    /// Returns the id of the answer, without the prefix that each API adds.
+    pub(crate) fn id(&self) -> String {
+        match self {
+            Self::Turn(turn) => turn.message_id().to_string(),
+            Self::Direct(call) => call.id().simple().to_string(),
+        }
+    }
+
+    /// Returns the start of the answer; for a turn, the stored time.
+    pub(crate) fn created_at(&self) -> DateTime<Utc> {
+        match self {
+            Self::Turn(turn) => turn.created_at(),
+            Self::Direct(call) => call.created_at(),
+        }
     }
 
     /// Returns the conversation in which the answer is stored; `None` for a direct model call.
     pub(crate) fn conversation(&self) -> Option<Uuid> {
-        match &self.source {
-            Source::Turn(turn) => Some(turn.conversation()),
-            Source::Direct(_) => None,
+        match self {
+            Self::Turn(turn) => Some(turn.conversation()),
+            Self::Direct(_) => None,
         }
     }
 
     async fn next(&mut self, sink: &mut impl Sink) -> Progress {
-        match &mut self.source {
-            Source::Turn(turn) => turn.next(sink).await,
-            Source::Direct(call) => call.next(sink).await,
+        match self {
+            Self::Turn(turn) => turn.next(sink).await,
+            Self::Direct(call) => call.next(sink).await,
         }
     }
 

@@ -114,11 +114,18 @@ mod tests {
     use tallybook_conversations::ClientTool;
     use tallybook_llm::ToolChoice;
 
-    use super::{super::request::read_chat_request, choice, read};
+    use super::{
+        super::request::{ChatRequest, parse_body},
+        choice, read,
+    };
+    use crate::http::openai::error::Refusal;
+
+    fn parse(body: &Value) -> Result<ChatRequest, Refusal> {
+        parse_body(&body.to_string(), "chat completion request")
+    }
 
     fn tools(tools: &Value) -> Result<Vec<ClientTool>, String> {
-        let request =
-            read_chat_request(&json!({"tools": tools}).to_string()).map_err(|refusal| refusal.param.unwrap())?;
+        let request = parse(&json!({"tools": tools})).map_err(|refusal| refusal.param.unwrap())?;
         read(request.tools.unwrap()).map_err(|refusal| refusal.param.unwrap())
     }
 
@@ -161,8 +168,7 @@ mod tests {
     fn a_tool_choice_names_an_existing_tool() {
         let look = tools(&json!([function("look", &Value::Null)])).unwrap();
         let read = |word: Value, tools: &[ClientTool]| {
-            let request =
-                read_chat_request(&json!({"tool_choice": word}).to_string()).map_err(|refusal| refusal.param)?;
+            let request = parse(&json!({"tool_choice": word})).map_err(|refusal| refusal.param)?;
             choice(request.tool_choice, tools).map_err(|refusal| refusal.param)
         };
         let named = |name: &str| json!({"type": "function", "function": {"name": name}});

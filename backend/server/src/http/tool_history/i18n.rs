@@ -351,10 +351,10 @@ impl Messages {
     pub(crate) fn problem(self, error: &ApiError) -> String {
         let is_ours = error.status_code().is_server_error();
         let ApiError::ToolHistory(refusal) = error else {
-            return if is_ours && self.0 == Language::Japanese {
-                FAILED_IN_JAPANESE.to_owned()
-            } else {
-                error.to_string()
+            return match (self.0, error) {
+                (Language::Japanese, _) if is_ours => FAILED_IN_JAPANESE.to_owned(),
+                (Language::Japanese, ApiError::Settings(refusal)) => self.settings_refusal(refusal).sentence,
+                _ => error.to_string(),
             };
         };
         if self.0 == Language::English {
@@ -389,11 +389,6 @@ impl Messages {
             _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
             other => other.to_string(),
         }
-    }
-
-    /// Returns the error message for a form that was refused. `is_kept` says whether the form keeps what was entered.
-    pub(crate) fn form_problem(self, error: &ApiError, is_kept: bool) -> String {
-        if is_kept && error.is_outdated() { self.changed_meanwhile().to_owned() } else { self.problem(error) }
     }
 
     /// Returns the error message for a filter that is not valid.

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use askama::filters::{Html, HtmlSafe, escape};
 use tallybook_frontend::{
     Language,
-    invisible::{Found, Piece, blank_lines_of, codes, pieces},
+    invisible::{Found, Shown, shown},
 };
 
 /// A text that templates can insert without escaping.
@@ -34,18 +34,15 @@ impl HtmlSafe for Visible {}
 
 impl Display for Visible {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for piece in pieces(&self.text) {
-            let code = match piece {
-                Piece::Plain(text) => {
-                    let Ok(text) = escape(text, Html);
+        for part in shown(&self.text, self.language) {
+            match part {
+                Shown::Text(text) => {
+                    let Ok(text) = escape(&text, Html);
                     write!(f, "{text}")?;
-                    continue;
                 }
-                Piece::Hidden(hidden) => codes(hidden),
-                Piece::BlankLines(lines) => blank_lines_of(self.language, lines),
-            };
-            // Codes contain no characters that are special in HTML.
-            write!(f, "<span class=\"code-point\">{code}</span>")?;
+                // Marks contain no characters that are special in HTML.
+                Shown::Mark(mark) => write!(f, "<span class=\"code-point\">{mark}</span>")?,
+            }
         }
         Ok(())
     }

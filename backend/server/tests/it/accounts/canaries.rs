@@ -36,6 +36,7 @@ const WRONG: &str = "canary-mistyped-5up3r";
 const SECRET_KEY: &str = "canary-secret-key-5up3r-of-32-characters";
 const ADDED_KEY: &str = "canary-added-key-5up3r";
 const ADDED_HEADER: &str = "canary-added-header-5up3r";
+const TESTED_KEY: &str = "canary-tested-key-5up3r";
 const ADDED_TOKEN: &str = "canary-added-token-5up3r";
 
 /// Secrets that must not appear anywhere, each with its kind.
@@ -58,6 +59,7 @@ impl Canaries {
             ("a wrong password", WRONG),
             ("the secret key", SECRET_KEY),
             ("the key of an added model", ADDED_KEY),
+            ("the key of a tested model", TESTED_KEY),
             ("a header of an added tool server", ADDED_HEADER),
             ("the token of an added tool server", ADDED_TOKEN),
         ];
@@ -142,11 +144,15 @@ async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &Mock
         body
     };
     let (test_model, test_server) = (format!("{models}/test"), format!("{servers}/test"));
+    model.reply([text(format!("My key is {TESTED_KEY}."))]);
+    model.reply([tool_call("add", r#"{"a":"2","b":"3"}"#)]);
+    model.reply([text("Red.")]);
     for _ in 0..2 {
         model.reply(rejected());
     }
     model.offer(json!({"error": ADDED_KEY}));
     for (method, path, body, status) in [
+        (Method::POST, &*test_model, with(&entry, "api_key", json!(TESTED_KEY)), 200),
         (Method::POST, models, entry.clone(), 201),
         (Method::POST, models, entry.clone(), 409),
         (Method::POST, models, with(&entry, "api_key", json!([ADDED_KEY])), 422),
@@ -173,6 +179,7 @@ async fn add_entries(team: &Team, admin: &Who, canaries: &Canaries, model: &Mock
         canaries.assert_lacks(path, &text);
         assert_eq!(found, status, "{method} {path}: {text}");
     }
+    assert_eq!(model.requests()[0].header("x-api-key"), Some(TESTED_KEY), "the model was tested");
 }
 
 /// Asks the added model, which calls a tool of the added tool server. The tool server and the model repeat their
@@ -306,10 +313,14 @@ on_every_engine! {
         let whole = team.json(&ann, Method::GET, &mine, Value::Null, 200).await;
         let call = format!("/admin/calls/{}", whole["messages"][1]["tool_calls"][0]["tool_call_id"]);
         let file = format!("{mine}/export?format=json");
-        say_why(&team, &who, &call, "to see what it says").await;
+        let exported = ["/admin/export?format=jsonl", "/admin/export?format=csv"];
+        for address in [&call, exported[0]] {
+            say_why(&team, &who, address, "to see what it says").await;
+        }
         for (who, addresses) in [
             (&ann, &["/", &format!("/c/{uuid}"), &mine, &file, "/settings", "/api/me", "/api/me/export", "/api/looks"][..]),
             (&who, &["/settings", "/admin", &call, "/admin/figures", "/api/keys", "/api/sessions", "/api/users", "/metrics"]),
+            (&who, &exported),
             (&program, &["/api/tools", "/api/models", "/v1/models"]),
         ] {
             for address in addresses {

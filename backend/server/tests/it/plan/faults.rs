@@ -143,7 +143,7 @@ on_every_engine! {
         assert_eq!(stored_plan(&app, &conversation).await, made);
         let requests = model.requests();
         let again = prompt(&requests[2]);
-        assert!(again.contains("It was tried before, and that was not good enough: "), "{again}");
+        assert!(again.contains("An earlier attempt at this step was not good enough: "), "{again}");
         assert_eq!(model.unused_replies(), 0);
         model.assert_calls_paired();
     }

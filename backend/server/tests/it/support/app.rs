@@ -63,6 +63,7 @@ fn settings(engine: &Engine) -> Settings {
         http_limits: http::Limits::default(),
         tool_history_page_time: Duration::from_secs(1),
         database_url: engine.url.parse().expect("its address"),
+        is_database_named: true,
         models: Vec::new(),
         model_defaults: ModelSettings::new(ProviderKind::OpenAi),
         review: None,

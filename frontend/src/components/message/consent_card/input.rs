@@ -7,9 +7,10 @@ use super::card::Card;
 use crate::{
     browser,
     components::{
-        message::call_text::{CallPart, CallTextPart, is_folded_at_first},
+        message::call_text::{CallPart, is_folded_at_first},
         parts::ids::card_id,
     },
+    message::CallTextPart,
     mount_schedule::in_next_frame,
     reactive::{effect, memo},
     transcript::CallText,

@@ -14,8 +14,6 @@ pub(crate) struct Head {
     /// Id of the answer, without the prefixes.
     pub(crate) id: String,
     pub(crate) created: i64,
-    /// Name of the model as the client wrote it.
-    pub(crate) model: String,
     pub(crate) repeated: Repeated,
 }
 
@@ -104,7 +102,8 @@ impl Head {
     }
 
     pub(crate) fn body<'a>(&'a self, state: State<'a>, output: Vec<OutputItem<'a>>) -> ResponseBody<'a> {
-        let Repeated { previous_response_id, store, max_output_tokens, temperature, tool_choice, .. } = &self.repeated;
+        let Repeated { model, previous_response_id, store, max_output_tokens, temperature, tool_choice, .. } =
+            &self.repeated;
         ResponseBody {
             id: self.response_id(),
             object: "response",
@@ -118,7 +117,7 @@ impl Head {
             incomplete_details: state.incomplete_reason().map(|reason| IncompleteDetails { reason }),
             instructions: (),
             max_output_tokens: *max_output_tokens,
-            model: &self.model,
+            model,
             output,
             parallel_tool_calls: true,
             previous_response_id: previous_response_id.as_deref(),

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::body::{Head, OutputItem, OutputText, ResponseBody, State};
 use crate::http::openai::{
     error::Refusal,
-    sink::{Sink, Writer},
+    follow::{Sink, Writer},
 };
 
 /// Writer of the events of one answer.

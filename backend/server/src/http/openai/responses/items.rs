@@ -202,7 +202,7 @@ mod tests {
     /// Returns the shape of a history: `u` is a user message, `a` an answer with its number of calls, `r` a number of
     /// results.
     fn shape(parsed: &ParsedConversation) -> String {
-        let shape = parsed.history.iter().map(|message| match message {
+        let shape = parsed.input.messages.iter().map(|message| match message {
             ModelMessage::User(_) => "u".to_owned(),
             ModelMessage::Assistant(blocks) => {
                 format!("a{}", blocks.iter().filter(|block| block.tool_call().is_some()).count())
@@ -294,7 +294,7 @@ mod tests {
         ] {
             let items = json!([user("q"), {"type": "message", "role": "assistant", "content": parts}, user("And?")]);
             let conversation = parsed(&items, false).unwrap();
-            let ModelMessage::Assistant(blocks) = &conversation.history[1] else { panic!("{conversation:?}") };
+            let ModelMessage::Assistant(blocks) = &conversation.input.messages[1] else { panic!("{conversation:?}") };
             let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
             assert_eq!(text, expected);
         }
@@ -309,7 +309,9 @@ mod tests {
         let parts = json!([{"type": "input_text", "text": "Here:"}, {"type": "input_image", "image_url": "data:"}]);
         let given = json!({"type": "function_call_output", "call_id": "a", "output": parts});
         let conversation = parsed(&json!([user("q"), call("a"), given]), false).unwrap();
-        let Some(ModelMessage::ToolResults(results)) = conversation.history.last() else { panic!("{conversation:?}") };
+        let Some(ModelMessage::ToolResults(results)) = conversation.input.messages.last() else {
+            panic!("{conversation:?}")
+        };
         assert_eq!(results[0].content, "Here:\n\n[What the call gave as input_image cannot be read here.]");
     }
 }

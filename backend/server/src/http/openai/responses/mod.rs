@@ -9,8 +9,6 @@ mod events;
 mod items;
 pub(crate) mod request;
 
-use std::mem::take;
-
 use actix_web::{
     HttpRequest, HttpResponse,
     web::{Json, Path, Payload},
@@ -27,13 +25,13 @@ use crate::http::{
     openai::{
         attachments,
         chunk::WholeAnswer,
+        follow::finish_of,
         responses::{
             body::{Head, ResponseBody},
             events::{Events, ResponseEvent},
             request::{Repeated, ResponseRequest, message_of, no_previous, parse_response_request},
         },
         run::{Answer, api_client_of, name_conversation},
-        sink::finish_of,
     },
     peer::Peer,
     shared_responses::{ModelFailed, Unknown},
@@ -76,18 +74,17 @@ pub(crate) async fn create(
     let _served = peer.served();
     let body = state.large_bodies.read(&request, payload).await?;
     let access = state.service.access_of(caller.user).await?;
-    let (mut asked, repeated) =
+    let (mut new, attachments, repeated, is_stream) =
         parse_response_request(body.json()?.get(), request.headers(), api_client_of(&caller), &access.models)?;
-    attachments::store(&state, body, take(&mut asked.attachments), &mut asked.request).await?;
-    let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
-    let answer = Answer::start(&state, &request, access, asked).await.map_err(|error| match error {
+    attachments::store(&state, body, attachments, &mut new).await?;
+    let answer = Answer::start(&state, &request, access, new).await.map_err(|error| match error {
         ApiError::Service(ServiceError::NoSuchResponse) => {
             no_previous(repeated.previous_response_id.as_deref().unwrap_or_default()).into()
         }
         error => error,
     })?;
     let conversation = answer.conversation();
-    let head = Head { id: answer.id.clone(), created: answer.created_at.timestamp(), model: name, repeated };
+    let head = Head { id: answer.id(), created: answer.created_at().timestamp(), repeated };
     let mut response = if is_stream {
         answer.stream(&state, peer, Events::new(head)).await?
     } else {
@@ -124,12 +121,12 @@ pub(crate) async fn find(
     let find = move |service: ConversationService| async move { service.find_response(api_client, message_id).await };
     let stored: StoredResponse = state.run(find).await?;
     let repeated = Repeated {
+        model: stored.model.unwrap_or_default(),
         previous_response_id: stored.previous.map(|id| format!("{}{id}", request::ID_PREFIX)),
         store: true,
         ..Repeated::default()
     };
-    let model = stored.model.unwrap_or_default();
-    let head = Head { id: message_id.to_string(), created: stored.created_at.timestamp(), model, repeated };
+    let head = Head { id: message_id.to_string(), created: stored.created_at.timestamp(), repeated };
     let state = match (stored.status, &stored.error) {
         (MessageStatus::Streaming | MessageStatus::AwaitingApproval, _) => body::State::InProgress,
         (MessageStatus::Complete | MessageStatus::Stopped, _) => {

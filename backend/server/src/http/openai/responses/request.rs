@@ -18,12 +18,10 @@ use utoipa::{
 };
 
 use crate::http::openai::{
+    attachments::NewAttachment,
     conversation::ParsedConversation,
     error::Refusal,
-    parse::{
-        AnswerRequest, StreamOptions, at_least_one, chat_id, check_temperature, direct_weight, is_task, model,
-        refuse_client_tools,
-    },
+    parse::{at_least_one, chat_id, check_temperature, direct_weight, is_task, model, refuse_client_tools},
     request::{ChoiceOfTool, FunctionDefinition, ResponseFormat, is_set, nothing, off, parse_body},
     responses::items::{self, full_name},
     tools,
@@ -95,6 +93,8 @@ const CHAT_IDS: [&str; 3] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id", 
 /// Properties of the request that the response repeats.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeated {
+    /// Name of the model as the client wrote it.
+    pub(crate) model: String,
     pub(crate) previous_response_id: Option<String>,
     /// `true` if later requests can name this response as their previous one.
     pub(crate) store: bool,
@@ -113,13 +113,14 @@ impl Repeated {
     }
 }
 
-/// Parses a request.
+/// Parses a request of `api_client`, as [`parse_chat_request`](crate::http::openai::parse::parse_chat_request) does. Also
+/// returns the properties that the response repeats, and whether it is streamed.
 pub(crate) fn parse_response_request(
     body: &str,
     headers: &HeaderMap,
     api_client: ApiClient,
     models: &PermittedModels,
-) -> Result<(AnswerRequest, Repeated), Refusal> {
+) -> Result<(ApiClientRequest, Vec<NewAttachment>, Repeated, bool), Refusal> {
     let request: ResponseRequest = parse_body(body, "response request")?;
     refuse_unsupported(&request)?;
     let max_output_tokens = at_least_one("max_output_tokens", request.max_output_tokens)?;
@@ -146,6 +147,7 @@ pub(crate) fn parse_response_request(
     }
     let store = request.store.unwrap_or(true) && !is_direct;
     let repeated = Repeated {
+        model: name,
         previous_response_id: request.previous_response_id,
         store,
         max_output_tokens,
@@ -153,20 +155,18 @@ pub(crate) fn parse_response_request(
         tool_choice: tool_choice.clone(),
         names,
     };
-    let ParsedConversation { system, history, question, attachments, .. } = parsed;
-    let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
+    let ParsedConversation { input: ClientInput { system, messages, .. }, question, attachments, .. } = parsed;
+    let kept = store.then(|| ResponseInput { system: system.clone(), messages: messages.clone() });
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let system = instructions.into_iter().chain(system).collect();
-    let input = ClientInput { messages: history, system, sampling, tools, tool_choice };
-    let (chat_id, chaining) = (chat_id(headers, &CHAT_IDS)?, Chaining { previous, kept });
-    let asked = AnswerRequest {
-        name,
+    let input = ClientInput { messages, system, sampling, tools, tool_choice };
+    let new = ApiClientRequest {
         direct: direct_weight(is_direct, is_task),
-        stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
-        attachments,
-        request: ApiClientRequest { api_client, chat_id, model, question, input, chaining },
+        chat_id: chat_id(headers, &CHAT_IDS)?,
+        chaining: Chaining { previous, kept },
+        ..ApiClientRequest::new(api_client, model, question, input)
     };
-    Ok((asked, repeated))
+    Ok((new, attachments, repeated, is_stream))
 }
 
 /// Returns the answer with this response id; `None` if the id is malformed.

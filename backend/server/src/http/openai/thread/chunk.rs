@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::http::openai::{
     chunk::UsageBody,
     error::Refusal,
-    sink::{Sink, Writer},
+    follow::{Sink, Writer},
 };
 
 /// One of them.

@@ -14,9 +14,8 @@ use actix_web::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tallybook_accounts::Caller;
 use tallybook_agent::STEP_LIMIT;
-use tallybook_conversations::{ApiClientRequest, Chaining, ClientInput};
+use tallybook_conversations::{ApiClientRequest, ClientInput};
 use tallybook_protocol::MessagePart;
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
@@ -25,14 +24,13 @@ use crate::http::{
     caller::Authenticated,
     connection_limits::StreamPermit,
     error::ApiError,
-    large_body::LargeBody,
     openai::{
-        attachments::{self, NewAttachment},
+        attachments,
         chunk::UsageBody,
         conversation::ParsedConversation,
         error::{ErrorBody, Refusal},
         follow::Follower,
-        parse::parse_numbered,
+        parse::parse_messages,
         request::{ChatMessage, parse_body},
         run::{Answer, api_client_of, follow_turn},
         thread::{
@@ -53,32 +51,14 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
     Documented::openapi()
 }
 
-/// A question in a new or an existing thread.
-struct ThreadQuestion {
-    thread_id: Option<Uuid>,
-    /// Name of the model in the catalog; `None` for the default model.
-    model: Option<String>,
-    question: Vec<MessagePart>,
-    /// The context of a thread that begins here.
-    input: ClientInput,
-    attachments: Vec<NewAttachment>,
-    /// The body, if it may contain files.
-    body: Option<LargeBody>,
-}
-
-/// Starts the turn that answers, and follows it.
+/// Starts the turn that answers in a new or an existing thread, and follows it.
 async fn start(
     state: &AppState,
-    caller: &Caller,
     request: &HttpRequest,
-    asked: ThreadQuestion,
+    thread_id: Option<Uuid>,
+    new: ApiClientRequest,
 ) -> Result<Follower, ApiError> {
-    let ThreadQuestion { thread_id, model, question, input, attachments, body } = asked;
-    let (user, api_client, chaining) = (caller.user, api_client_of(caller), Chaining::default());
-    let mut new = ApiClientRequest { api_client, chat_id: None, model, question, input, chaining };
-    if let Some(body) = body {
-        attachments::store(state, body, attachments, &mut new).await?;
-    }
+    let user = new.api_client.user;
     if let Some(uuid) = thread_id {
         let follow = follow_turn(state, request, user, move |service| async move {
             service.answer_in_thread(user, uuid, new.model.as_deref(), new.question).await
@@ -139,9 +119,8 @@ pub(crate) async fn create_simple(
     }
     let input = ClientInput::question(&message);
     let question = vec![MessagePart::Text { text: message }];
-    let thread_id = thread_id(id)?;
-    let asked = ThreadQuestion { thread_id, model: None, question, input, attachments: Vec::new(), body: None };
-    let follower = start(&state, &caller, &request, asked).await?;
+    let new = ApiClientRequest::new(api_client_of(&caller), None, question, input);
+    let follower = start(&state, &request, thread_id(id)?, new).await?;
     let (uuid, message_id) = (follower.conversation(), follower.message_id());
     let mut whole = WholeThread::default();
     Answer::of_turn(follower).collect(peer, &mut whole).await?;
@@ -217,14 +196,15 @@ pub(crate) async fn create_v1(
     let thread_id = thread_id(id)?;
     let messages = blocks::read(messages)?;
     let (question, input, attachments) = if thread_id.is_none() {
-        let ParsedConversation { system, history, question, attachments, .. } = parse_numbered(messages)?;
-        (question, ClientInput { messages: history, system, ..ClientInput::default() }, attachments)
+        let ParsedConversation { question, input, attachments, .. } = parse_messages(messages)?;
+        (question, input, attachments)
     } else {
         let parsed = new_question(messages)?;
         (parsed.questions_in_one(), ClientInput::default(), parsed.attachments)
     };
-    let asked = ThreadQuestion { thread_id, model, question, input, attachments, body: Some(body) };
-    let follower = start(&state, &caller, &request, asked).await?;
+    let mut new = ApiClientRequest::new(api_client_of(&caller), model, question, input);
+    attachments::store(&state, body, attachments, &mut new).await?;
+    let follower = start(&state, &request, thread_id, new).await?;
     let thread_id = follower.conversation().to_string();
     let answer = Answer::of_turn(follower);
     if stream == Some(true) {
@@ -245,7 +225,7 @@ fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<ParsedConvers
                        user, or leave thread_id out.";
         return Err(Refusal::bad("messages", message));
     }
-    parse_numbered(new)
+    parse_messages(new)
 }
 
 /// Returns the response. If the answer used up its steps, returns an error that contains the agent's last text.

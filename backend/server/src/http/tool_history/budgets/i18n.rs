@@ -34,6 +34,17 @@ impl Messages {
         }
     }
 
+    pub(crate) fn models_without_prices(self, names: &str) -> String {
+        match self.0 {
+            Language::English => format!(
+                "These models have no prices, so budgets of money do not limit them: {names}. Set their prices, or limit tokens."
+            ),
+            Language::Japanese => format!(
+                "次のモデルには料金が設定されていないため、費用の予算では制限されません: {names}。料金を設定するか、トークンを制限してください。"
+            ),
+        }
+    }
+
     pub(crate) fn budget_of_group(self, name: &str) -> String {
         match self.0 {
             Language::English => format!("Group {name}"),

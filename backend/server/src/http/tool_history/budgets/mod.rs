@@ -11,12 +11,13 @@ use actix_web::{
 use askama::Template;
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Budget, BudgetPeriod, Group};
-use tallybook_runtime_settings::{RuntimeSettings, SettingsError};
+use tallybook_runtime_settings::{BudgetProblem, RuntimeSettings, SettingsError};
 
 use super::{
     super::{body, caller::Admin, error::ApiError, query::Query, state::State},
     form_values::{FormQuery, FormValues, merge_rows},
     layout::{Frame, answer, redirect, refusal, status_of},
+    refusals::Refusal,
 };
 
 /// URL of the page.
@@ -27,6 +28,9 @@ const MAX_FORM_BYTES: usize = 2 * 1024 * 1024;
 
 /// Billionths in one unit of the currency.
 const NANOS: f64 = 1e9;
+
+/// Provider of the demo model.
+const DEMO: &str = "demo";
 
 /// Principal of a row whose user has a field of its own.
 const ONE_USER: &str = "user";
@@ -41,7 +45,9 @@ struct BudgetsPage {
     version: i64,
     /// The rows that the form shows, as JSON, so that only edits are added to the changes of another admin.
     shown: String,
-    problem: Option<String>,
+    /// Names of the models that budgets of money do not limit, if there are such budgets.
+    without_prices: Option<String>,
+    problem: Option<Refusal>,
     is_saved: bool,
 }
 
@@ -172,7 +178,8 @@ pub(crate) async fn change(
         let ids = settings.find_users_named(&names).await?;
         let users: HashMap<String, i64> = names.into_iter().zip(ids.into_iter().map(|user| user.0)).collect();
         let read = |(index, row): (usize, &Row)| {
-            let invalid = |field| SettingsError::InvalidBudget(texts.invalid_budget(index + 1, field));
+            let invalid =
+                |field| SettingsError::InvalidBudget(BudgetProblem::Field(texts.invalid_budget(index + 1, field)));
             row.read(&users, texts).map_err(invalid)
         };
         let budgets = rows.iter().enumerate().map(read).collect::<Result<_, _>>()?;
@@ -201,6 +208,14 @@ fn read_rows(values: &FormValues) -> Vec<Row> {
     principals.iter().enumerate().map(row).filter(|row| !row.is_empty()).collect()
 }
 
+/// Returns the names of the models whose usage costs nothing because they have no prices, separated by commas. The demo
+/// model is free.
+fn names_without_prices(state: &State) -> String {
+    let models = state.service.models().list().items;
+    let unpriced = models.iter().filter(|model| model.prices.is_none() && model.provider != DEMO);
+    unpriced.map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// Renders the page, with the entered rows if a change was refused.
 async fn render(
     state: &State,
@@ -225,6 +240,8 @@ async fn render(
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
+    let has_money = budgets.iter().any(|budget| budget.cost_nanos.is_some());
+    let without_prices = Some(names_without_prices(state)).filter(|names| has_money && !names.is_empty());
     let current: Vec<Row> = budgets.iter().map(|budget| Row::of(budget, &users)).collect();
     let (status, is_kept) = (status_of(error.as_ref()), entered.is_some());
     let (version, shown, mut rows) = match entered {
@@ -242,6 +259,7 @@ async fn render(
         groups,
         version,
         shown: serde_json::to_string(&shown).unwrap_or_default(),
+        without_prices: without_prices.map(|names| frame.texts.models_without_prices(&names)),
         problem: error.map(|error| frame.texts.form_problem(&error, is_kept)),
         is_saved,
         frame,

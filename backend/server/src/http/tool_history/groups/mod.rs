@@ -20,6 +20,7 @@ use super::{
     form_values::{FormQuery, FormValues, VersionForm, merge_rows},
     i18n::Messages,
     layout::{Frame, answer, redirect, refusal, status_of},
+    refusals::Refusal,
 };
 
 /// URL of the list.
@@ -45,7 +46,7 @@ struct GroupsPage {
     frame: Frame,
     groups: Vec<ShownGroup>,
     has_accounts: bool,
-    problem: Option<String>,
+    problem: Option<Refusal>,
     /// Entered values of a new group.
     new: CreateForm,
 }
@@ -80,7 +81,7 @@ struct GroupPage {
     is_from_provider: bool,
     members: String,
     sections: Vec<Section>,
-    problem: Option<String>,
+    problem: Option<Refusal>,
     is_saved: bool,
 }
 
@@ -231,7 +232,7 @@ async fn render_list(state: &State, request: &HttpRequest, new: CreateForm, erro
     let page = GroupsPage {
         groups: groups.into_iter().map(shown).collect(),
         has_accounts: state.accounts.settings().required,
-        problem: error.map(|error| texts.problem(&error)),
+        problem: error.map(|error| texts.form_problem(&error, false)),
         new,
         frame,
     };

@@ -83,7 +83,7 @@ impl Messages {
     }
 
     /// Returns the label of a setting. A setting with several values has the title of its group.
-    fn setting_named(self, name: &str) -> String {
+    pub(crate) fn setting_named(self, name: &str) -> String {
         let label = match name {
             "default_model" => self.default_model(),
             "instructions" => self.shared_instructions(),

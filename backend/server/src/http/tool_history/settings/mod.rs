@@ -21,6 +21,7 @@ use super::{
     format,
     i18n::Messages,
     layout::{Frame, answer, redirect, refusal, status_of},
+    refusals::Refusal,
 };
 
 /// URL of the page.
@@ -41,9 +42,9 @@ struct SettingsPage {
     /// The settings as JSON, so that only edited fields are changed.
     shown: String,
     /// The reason why a change was refused.
-    problem: Option<String>,
+    problem: Option<Refusal>,
     /// Sentences about settings that have no effect.
-    problems: Vec<String>,
+    problems: Vec<Refusal>,
     is_saved: bool,
     changes: Vec<Entry>,
 }
@@ -149,6 +150,8 @@ async fn render(
     let models = ModelNames { all, writers, reviewers };
     let texts = frame.texts;
     let changes = history.items.iter().take(MAX_CHANGES).map(|change| entry(change, &current, texts)).collect();
+    let problems = state.settings.list_setting_problems().await;
+    let problems = problems.iter().map(|problem| texts.setting_problem(problem)).collect();
     let status = status_of(error.as_ref());
     let is_kept = entered.is_some();
     let page = SettingsPage {
@@ -156,7 +159,7 @@ async fn render(
         version: current.version,
         shown: serde_json::to_string(&current.settings).unwrap_or_default(),
         problem: error.map(|error| texts.form_problem(&error, is_kept)),
-        problems: current.problems,
+        problems,
         is_saved,
         changes,
         frame,
