@@ -27,7 +27,7 @@ use crate::{
         messages, model_calls, plans, reasonings,
         rows::{MessageRow, ToolCallRow},
         summaries, tool_calls,
-        turns::{self, TurnEnd, TurnRows},
+        turns::{TurnEnd, TurnRows},
     },
     turn::recorder::{record_error, writer::TurnWriter},
 };

@@ -1,6 +1,7 @@
 //! Edits of questions and of queued messages.
 
-use super::*;
+use super::{fields::id_of, *};
+use crate::session::files::{AttachedFile, FilesOf};
 
 impl World {
     /// Edits questions and queued messages.
@@ -48,7 +49,8 @@ impl World {
                 let is_offered = self.page.state.at_rest().is_some() && self.page.state.edited.is_none();
                 let Some((id, _)) = self.entry(which, Role::User).filter(|_| is_offered) else { return };
                 let Some(entry) = self.page.state.transcript.find(id) else { return };
-                let (text, files) = (entry.text.clone(), entry.files.clone());
+                let (text, files) =
+                    (entry.text.clone(), entry.files.iter().cloned().map(AttachedFile::stored).collect());
                 let edited = Edited { id, text, files, is_changed: false, is_from_field: false };
                 self.tell(Input::User(Action::BeginEdit(Some(edited))));
             }
@@ -60,8 +62,9 @@ impl World {
             }
             Happening::RemoveEditedFile(which) => {
                 let files = self.page.state.edited.as_ref().map(|edited| edited.files.as_slice()).unwrap_or_default();
-                let Some(id) = which.checked_rem(files.len()).map(|at| files[at].id) else { return };
-                self.give_up(Input::User(Action::RemoveEditedFile(id)), "", &[id]);
+                let Some(file) = which.checked_rem(files.len()).map(|at| files[at].clone()) else { return };
+                let id: Vec<_> = id_of(&file).into_iter().collect();
+                self.give_up(Input::User(Action::RemoveFile(FilesOf::Edit, file.key)), "", &id);
             }
             Happening::Edit => {
                 if let Some(Edited { id, text, is_changed: true, .. }) = self.page.state.edited.clone() {

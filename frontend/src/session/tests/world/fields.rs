@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::session::{
-    files::{AttachedFile, Upload, message_file},
+    files::{AttachedFile, FilesOf, Upload, message_file},
     storage::Elsewhere,
 };
 
@@ -47,9 +47,9 @@ impl World {
         let stored = self.server.messages.iter().flat_map(|message| &message.files);
         let queued = state.queue.messages.iter().flat_map(|queued| &queued.files);
         let unstored = state.unstored.iter().flat_map(|message| &message.files);
+        let mut sent = stored.chain(queued).chain(unstored);
         let edited = state.edited.iter().flat_map(|edited| &edited.files);
-        let mut sent = stored.chain(queued).chain(unstored).chain(edited);
-        state.files.iter().any(|file| id_of(file) == Some(id)) || sent.any(|file| file.id == id)
+        state.files.iter().chain(edited).any(|file| id_of(file) == Some(id)) || sent.any(|file| file.id == id)
     }
 
     /// Feeds an input with which the user, here or in another tab, gives up a text and files.
@@ -83,13 +83,13 @@ impl World {
         match happening {
             Happening::Attach => {
                 let number = self.new_file();
-                self.tell(Input::User(Action::Attach(vec![attached(number)])));
+                self.tell(Input::User(Action::Attach(FilesOf::Draft, vec![attached(number)])));
                 self.expect_file(number);
             }
             Happening::RemoveFile(which) => {
                 let Some(file) = file(which) else { return };
                 let id: Vec<_> = id_of(&file).into_iter().collect();
-                self.give_up(Input::User(Action::RemoveFile(file.key)), "", &id);
+                self.give_up(Input::User(Action::RemoveFile(FilesOf::Draft, file.key)), "", &id);
             }
             Happening::RetryUpload(which) => {
                 let Some(file) = file(which) else { return };
