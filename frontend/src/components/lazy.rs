@@ -146,16 +146,16 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
 
 /// A part of the frame, with its data.
 enum FramePart {
-    Header(HeaderProps),
-    Sidebar(SidebarProps),
+    Header(Box<HeaderProps>),
+    Sidebar(Box<SidebarProps>),
 }
 
 #[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, preload(load_frame), fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 fn draw_frame(part: FramePart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
-        FramePart::Header(props) => Header(props).into_any(),
-        FramePart::Sidebar(props) => Sidebar(props).into_any(),
+        FramePart::Header(props) => Header(*props).into_any(),
+        FramePart::Sidebar(props) => Sidebar(*props).into_any(),
     })
 }
 
@@ -176,12 +176,16 @@ pub(crate) fn unarchive(list: ConversationList, uuid: Uuid) {
 
 /// Renders the header. In the browser, the server's stays until the code of the frame has loaded.
 pub(crate) fn header(props: impl Fn() -> HeaderProps + Send + 'static) -> AnyView {
-    deferred(HEADER_ID, move || draw_frame(FramePart::Header(props())).now_or_never().and_then(Result::ok).into_any())
+    deferred(HEADER_ID, move || {
+        draw_frame(FramePart::Header(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
+    })
 }
 
 /// Renders the sidebar in the same way.
 pub(crate) fn sidebar(props: impl Fn() -> SidebarProps + Send + 'static) -> AnyView {
-    deferred(SIDEBAR_ID, move || draw_frame(FramePart::Sidebar(props())).now_or_never().and_then(Result::ok).into_any())
+    deferred(SIDEBAR_ID, move || {
+        draw_frame(FramePart::Sidebar(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
+    })
 }
 
 /// The chunks, and whether they are loaded.

@@ -76,8 +76,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let Start { address, folder, list, content, models, new_chat_models, offer, .. } = start;
     let Start { user_name, is_admin, rights, is_account_changed, may_have_budgets, .. } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
-    provide_contexts(tools, offer, UserName(user_name), rights);
-    provide_context(MayHaveBudgets(may_have_budgets));
+    provide_contexts(tools, offer, UserName(user_name), rights, MayHaveBudgets(may_have_budgets));
     let later_files = LazyChunks::new(&content);
     later_files.provide();
     let navigation = Navigation::new(address, after_link);
@@ -109,12 +108,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     });
     let finding = RwSignal::new(false);
     let find = Callback::new(move |()| finding.set(true));
-    // After a choice in the sidebar, a small screen shows what was chosen.
-    effect(move || {
-        let address = navigation.get();
-        drawer.open.set(false);
-        list.open(address.uuid());
-    });
+    follow_navigation(navigation, drawer, list);
     let sheet = HelpSheet::new(false);
     // Once rendered, the sheet keeps its state.
     let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
@@ -192,12 +186,29 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 }
 
 /// Provides what parts of the page use without receiving it from the page.
-fn provide_contexts(tools: Tools, offer: NewChatInfo, user_name: UserName, rights: Rights) {
+fn provide_contexts(
+    tools: Tools,
+    offer: NewChatInfo,
+    user_name: UserName,
+    rights: Rights,
+    may_have_budgets: MayHaveBudgets,
+) {
     provide_context(tools);
     provide_context(offer);
     provide_context(user_name);
     provide_context(rights);
+    provide_context(may_have_budgets);
     provide_context(Switches::new());
+}
+
+/// Opens the conversation of each address in the list. After a choice in the sidebar, a small screen shows what was
+/// chosen.
+fn follow_navigation(navigation: Navigation, drawer: Drawer, list: ConversationList) {
+    effect(move || {
+        let address = navigation.get();
+        drawer.open.set(false);
+        list.open(address.uuid());
+    });
 }
 
 /// Renders the notice that an admin changed the user's account, if one did.

@@ -139,7 +139,7 @@ pub(crate) type FieldFault = (Field, Fault);
 /// The texts of all fields.
 #[derive(Clone, Default)]
 pub(super) struct Texts {
-    texts: BTreeMap<Field, String>,
+    values: BTreeMap<Field, String>,
     /// The fields that the user changed. Choosing a model does not change these.
     typed: BTreeSet<Field>,
     /// The fields that a test has filled. They belong to the tested model.
@@ -150,14 +150,14 @@ impl std::fmt::Debug for Texts {
     /// Leaves the secrets out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let is_open = |field: Field| !matches!(field, Field::Secret | Field::MoreHeaders);
-        f.debug_map().entries(self.texts.iter().filter(|(field, _)| is_open(**field))).finish()
+        f.debug_map().entries(self.values.iter().filter(|(field, _)| is_open(**field))).finish()
     }
 }
 
 impl Texts {
     /// Returns the text of a field.
     pub(super) fn get(&self, field: Field) -> &str {
-        self.texts.get(&field).map(String::as_str).unwrap_or_default()
+        self.values.get(&field).map(String::as_str).unwrap_or_default()
     }
 
     /// Returns the text of a field without spaces at its ends; `None` if it is empty.
@@ -173,14 +173,14 @@ impl Texts {
 
     /// Sets a field to what the user typed.
     pub(super) fn write(&mut self, field: Field, text: String) {
-        self.texts.insert(field, text);
+        self.values.insert(field, text);
         self.typed.insert(field);
     }
 
     /// Sets a field that the user has not changed.
     pub(super) fn prefill(&mut self, field: Field, text: Option<String>) {
         if !self.is_typed(field) {
-            self.texts.insert(field, text.unwrap_or_default());
+            self.values.insert(field, text.unwrap_or_default());
         }
     }
 
@@ -206,7 +206,7 @@ impl Texts {
 
     /// Empties a field, as if the user had not changed it.
     pub(super) fn clear(&mut self, field: Field) {
-        self.texts.remove(&field);
+        self.values.remove(&field);
         self.typed.remove(&field);
     }
 

@@ -21,7 +21,7 @@ use crate::{
 };
 
 const ENCRYPTED_PDF: &[u8] = include_bytes!("../../../documents/tests/fixtures/password.pdf");
-/// PDFs with one text, each with another CMap.
+/// PDFs with one text, each with another character map.
 const JAPANESE_PDFS: [(&str, &[u8]); 3] = [
     ("UniJIS-UCS2-H", include_bytes!("../../../documents/tests/fixtures/unijis-ucs2-h.pdf")),
     ("90ms-RKSJ-H", include_bytes!("../../../documents/tests/fixtures/90ms-rksj-h.pdf")),

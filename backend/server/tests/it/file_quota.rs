@@ -86,7 +86,7 @@ on_every_engine! {
         let mut waiting = select_all((0..UPLOADS_OF_USER).map(|_| begin(ann)));
         let of_bob = tokio::select! {
             _ = &mut waiting => panic!("one user has more than half of the slots"),
-            begun = join_all((0..UPLOADS_OF_USER).map(|_| begin(bob))) => begun,
+            all = join_all((0..UPLOADS_OF_USER).map(|_| begin(bob))) => all,
         };
         assert!(running.iter().chain(&of_bob).all(Result::is_ok), "{running:?} {of_bob:?}");
         drop(running);

@@ -14,6 +14,7 @@ use super::{
         storage::kept_draft,
     },
     Session, Tasks,
+    uploads::delete_file,
 };
 use crate::{api, browser, data::MESSAGES_AT_ONCE, mount_schedule::in_next_frame, scroll, task::spawn};
 
@@ -65,7 +66,7 @@ impl Session {
             }
             Effect::Upload(key) => self.start_upload(&key),
             Effect::ForgetFile(key) => self.forget_file(&key),
-            Effect::DeleteFile(id) => self.delete_file(id),
+            Effect::DeleteFile(id) => delete_file(id),
             Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
                 self.spawn(focus_version(wanted, step));

@@ -59,15 +59,6 @@ impl Session {
         });
     }
 
-    /// Deletes a file from the server.
-    pub(super) fn delete_file(self, id: Uuid) {
-        spawn(async move {
-            if let Ok(deleting) = delete(id).await {
-                deleting.await;
-            }
-        });
-    }
-
     /// Forgets the content of a file, and aborts its upload.
     pub(super) fn forget_file(self, key: &str) {
         self.tasks.update_value(|tasks| drop(tasks.files.remove(key)));
@@ -83,6 +74,15 @@ fn delete(id: Uuid) -> Result<LocalBoxFuture<'static, ()>, SplitLoaderError> {
         let _ = api::delete_file(id).await;
     };
     Ok(deleting.boxed_local())
+}
+
+/// Deletes a file from the server.
+pub(super) fn delete_file(id: Uuid) {
+    spawn(async move {
+        if let Ok(deleting) = delete(id).await {
+            deleting.await;
+        }
+    });
 }
 
 /// Uploads a file, and returns the input that tells the session how that ended.
