@@ -38,7 +38,7 @@ on_every_engine! {
         }
     }
 
-    /// What a turn with one tool call costs the database, whether the page or an API client starts it.
+    /// Checks what a turn with one tool call costs the database, with and without an ID of the client.
     async fn a_tool_turn_takes_few_statements_and_transactions(engine: Engine) {
         const MOST: (u64, u64) = (18, 4);
         let model = MockLlm::start().await.unwrap();
