@@ -12,6 +12,7 @@ mod address;
 mod api;
 mod app;
 mod browser;
+mod chunk;
 mod components;
 mod consent;
 mod conversation_list;

@@ -2,6 +2,7 @@
 
 pub(crate) mod budget_notice;
 pub(crate) mod connection_note;
+pub(crate) mod consent_buttons;
 pub(crate) mod consent_note;
 pub(crate) mod earlier_messages;
 pub(crate) mod empty_state;
@@ -19,12 +20,14 @@ use crate::{
         chat_pane::{
             budget_notice::MayHaveBudgets,
             connection_note::connection_note,
-            consent_note::{ConsentNote, go_to_first, use_waiting_calls},
+            consent_buttons::go_to_first,
+            consent_note::{ConsentNote, use_waiting_calls},
             thread::Thread,
         },
         composer::Composer,
         dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
-        lazy::{LazyPart, lazy, unarchive},
+        frame::unarchive,
+        lazy::{LazyPart, lazy},
         message::shown::{EditedFiles, Played, Used},
         parts::{
             commands::on_command,

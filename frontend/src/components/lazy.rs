@@ -1,7 +1,6 @@
-//! Lazy parts of the page: messages, the frame (the header and the sidebar), and parts that few visits use. Each kind has
-//! a WASM chunk of its own. The chunks with messages and the frame load when the user starts to write; that of the frame
-//! also when it is used or must change, since the server has rendered it. The other chunk loads when one of its parts is
-//! used. A part appears once its chunk has loaded. If a chunk fails to load, the page says so and retries.
+//! Lazy parts of the page: messages, and parts that few visits use. Each kind has a WASM chunk of its own. The chunk
+//! with messages loads when the user starts to write, the other one when one of its parts is used. A part appears once
+//! its chunk has loaded. If a chunk fails to load, the page says so and retries.
 //!
 //! The main module has everything that a new chat shows at once, or needs for the next key press.
 
@@ -23,8 +22,9 @@ use crate::address::Address;
 use crate::{
     address::Navigation,
     browser,
+    chunk::{Chunk, Load, MessagesChunk},
     components::{
-        chat_pane::{budget_notice::BudgetNotice, consent_note, find_bar::FindBar},
+        chat_pane::{budget_notice::BudgetNotice, consent_buttons, find_bar::FindBar},
         composer::{attachments::Attachments, queue::Queue},
         dialogs::{
             file_viewer::{FileView, FileViewer, ViewedFiles},
@@ -33,17 +33,13 @@ use crate::{
             share_sheet::{ShareSheet, Sharing},
             usage_sheet::{ShownUsage, UsageOf, UsageSheet},
         },
-        header::{Header, HeaderProps, tools_panel},
+        header::tools_panel,
         message::{list::Messages, shown::Played},
         palette::{Palette, options::PaletteOptions},
-        parts::{
-            ids::{HEADER_ID, SIDEBAR_ID},
-            title_field::TitleField,
-        },
+        parts::title_field::TitleField,
         settings::{AccountNotice, SettingsPage},
         setup_dialog::SetupDialog,
         sidebar::{
-            Sidebar, SidebarProps,
             search_results::SearchResults,
             selection_bar::SelectionBar,
             undo_notes::{ListTrouble, UndoNotes},
@@ -51,7 +47,7 @@ use crate::{
     },
     conversation_list::ConversationList,
     goal::Goal,
-    mount_schedule::{build_deferred, deferred, in_place},
+    mount_schedule::in_place,
     pages::command_context::CommandContext,
     reactive::effect,
     reading,
@@ -112,7 +108,7 @@ impl From<LazyPart> for Part {
 fn draw_messages(part: MessagePart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         MessagePart::All { session, ids } => view! { <Messages session ids /> }.into_any(),
-        MessagePart::ConsentButtons { session, waiting, count } => consent_note::buttons(session, waiting, count),
+        MessagePart::ConsentButtons { session, waiting, count } => consent_buttons::buttons(session, waiting, count),
     })
 }
 
@@ -144,103 +140,39 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
     })
 }
 
-/// A part of the frame, with its data.
-enum FramePart {
-    Header(Box<HeaderProps>),
-    Sidebar(Box<SidebarProps>),
-}
-
-#[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, preload(load_frame), fallible)]
-#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
-fn draw_frame(part: FramePart) -> Result<AnyView, SplitLoaderError> {
-    Ok(match part {
-        FramePart::Header(props) => Header(*props).into_any(),
-        FramePart::Sidebar(props) => Sidebar(*props).into_any(),
-    })
-}
-
-/// Takes a conversation out of the archive. The code of changes to the list is in the chunk of the frame.
-#[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, fallible)]
-#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
-fn unarchive_now(list: ConversationList, uuid: Uuid) -> Result<(), SplitLoaderError> {
-    list.archive(&[uuid], false);
-    Ok(())
-}
-
-/// Does the same as soon as that code has loaded.
-pub(crate) fn unarchive(list: ConversationList, uuid: Uuid) {
-    spawn_local(async move {
-        browser::load_chunk(async || unarchive_now(list, uuid).await.ok(), || true).await;
-    });
-}
-
-/// Renders the header. In the browser, the server's stays until the code of the frame has loaded.
-pub(crate) fn header(props: impl Fn() -> HeaderProps + Send + 'static) -> AnyView {
-    deferred(HEADER_ID, move || {
-        draw_frame(FramePart::Header(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
-    })
-}
-
-/// Renders the sidebar in the same way.
-pub(crate) fn sidebar(props: impl Fn() -> SidebarProps + Send + 'static) -> AnyView {
-    deferred(SIDEBAR_ID, move || {
-        draw_frame(FramePart::Sidebar(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
-    })
-}
-
 /// The chunks, and whether they are loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct LazyChunks {
-    messages: File,
-    frame: File,
-    others: File,
+    messages: Chunk,
+    others: Chunk,
 }
 
 impl LazyChunks {
     /// Creates the state for a page that starts with `content`.
     pub(crate) fn new(content: &Content) -> Self {
         Self {
-            messages: File::new(MESSAGES, matches!(content, Content::Conversation(SentContent::Read(_)))),
-            frame: File::new(FRAME, false),
-            others: File::new(OTHERS, matches!(content, Content::Settings)),
+            messages: Chunk::new(MESSAGES, matches!(content, Content::Conversation(SentContent::Read(_)))),
+            others: Chunk::new(OTHERS, matches!(content, Content::Settings)),
         }
     }
 
-    /// Provides the chunks to the page. Loads those of messages and the frame when the user starts to write, and that of
-    /// the frame when the user uses it.
+    /// Provides the chunks to the page. Loads that of messages when the user starts to write.
     pub(crate) fn provide(self) {
         provide_context(self);
-        effect(move || {
-            browser::at_first_key(move || {
-                self.messages.fetch();
-                self.frame.fetch();
-            });
-            browser::when_used(&[HEADER_ID, SIDEBAR_ID], move || self.load_frame());
-        });
-        effect(move || {
-            if self.frame.is_here.get() {
-                spawn_local(build_deferred());
-            }
-        });
-    }
-
-    /// Loads the chunk with the frame, because the frame must change.
-    pub(crate) fn load_frame(self) {
-        self.frame.want();
+        provide_context(MessagesChunk(self.messages));
+        effect(move || browser::at_first_key(move || self.messages.fetch()));
     }
 
     /// Parses the conversation in the document once the code for that has loaded. The receiver ends without a value if
     /// the conversation cannot be parsed.
     pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
-        let File { load: file, is_here, is_coming, .. } = self.messages;
-        is_coming.set_value(true);
         // The server-rendered messages are used from then on.
         let placed = in_place();
+        let coming = self.messages.begin();
         spawn_local(async move {
-            let (came, ()) = join(load(file, || true), placed).await;
-            is_coming.set_value(false);
-            is_here.set(came);
+            let (came, ()) = join(coming, placed).await;
+            self.messages.end(came);
             browser::next_task().await;
             let read = reading::conversation(json).await;
             browser::next_task().await;
@@ -251,17 +183,7 @@ impl LazyChunks {
         told
     }
 
-    /// Returns `true` if the chunk with messages is loaded. Tracked.
-    pub(crate) fn has_messages(self) -> bool {
-        self.messages.is_here.get()
-    }
-
-    /// Loads the chunk with messages, because the user waits for it.
-    pub(crate) fn load_messages(self) {
-        self.messages.want();
-    }
-
-    fn file_of(self, part: &Part) -> File {
+    fn chunk_of(self, part: &Part) -> Chunk {
         match part {
             Part::OfMessages(_) => self.messages,
             Part::Lazy(_) => self.others,
@@ -271,20 +193,14 @@ impl LazyChunks {
 
 /// Returns `true` if messages can be rendered. Until then, nothing can be scrolled. Tracked.
 pub(crate) fn has_messages() -> bool {
-    use_context().is_none_or(LazyChunks::has_messages)
+    use_context().is_none_or(|MessagesChunk(chunk)| chunk.is_here.get())
 }
-
-/// Loads a chunk with its style, and returns `true` if both succeeded.
-type Load = fn() -> LocalBoxFuture<'static, bool>;
 
 const MESSAGES: Load = || {
     let loaded = join3(load_messages(), reading::load(), Session::load());
     let loaded = loaded.map(|(drawing, reading, handling)| drawing.is_ok() && reading.is_ok() && handling);
     with_style(loaded.boxed_local()).boxed_local()
 };
-
-// Its style is that of the server-rendered frame.
-const FRAME: Load = || load_frame().map(|loaded| loaded.is_ok()).boxed_local();
 
 const OTHERS: Load = || with_style(load_others().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
 
@@ -302,46 +218,6 @@ pub(crate) async fn load_first(address: Address) -> bool {
     }
 }
 
-/// Loads a chunk, with retries, and returns `true` if it succeeded.
-async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
-    browser::load_chunk(async || load().await.then_some(()), is_wanted).await.is_some()
-}
-
-/// A chunk.
-#[derive(Clone, Copy)]
-struct File {
-    load: Load,
-    is_here: RwSignal<bool>,
-    is_coming: StoredValue<bool>,
-    is_wanted: StoredValue<bool>,
-}
-
-impl File {
-    fn new(load: Load, is_here: bool) -> Self {
-        let (is_coming, is_wanted) = (StoredValue::new(false), StoredValue::new(false));
-        Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
-    }
-
-    /// Loads the chunk for a user who waits for it: if that fails, the page says so and retries.
-    fn want(self) {
-        self.is_wanted.set_value(true);
-        self.fetch();
-    }
-
-    /// Loads the chunk, unless it is loaded or being loaded.
-    fn fetch(self) {
-        if self.is_here.get_untracked() || self.is_coming.get_value() {
-            return;
-        }
-        self.is_coming.set_value(true);
-        spawn_local(async move {
-            let is_here = load(self.load, move || self.is_wanted.get_value()).await;
-            self.is_coming.set_value(false);
-            self.is_here.set(is_here);
-        });
-    }
-}
-
 /// Renders a part as long as it has data.
 pub(crate) fn lazy<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
     draw_when_here(Box::new(move || part().map(Into::into)))
@@ -353,9 +229,9 @@ fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
         let part = part()?;
         // The server has all code.
         if browser::IS_HERE {
-            let file = chunks?.file_of(&part);
-            if !file.is_here.get() {
-                file.want();
+            let chunk = chunks?.chunk_of(&part);
+            if !chunk.is_here.get() {
+                chunk.want();
                 return None;
             }
         }

@@ -3,6 +3,7 @@
 pub(crate) mod chat_pane;
 pub(crate) mod composer;
 pub(crate) mod dialogs;
+pub(crate) mod frame;
 pub(crate) mod header;
 pub(crate) mod lazy;
 pub(crate) mod message;

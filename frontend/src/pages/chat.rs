@@ -13,11 +13,13 @@ use uuid::Uuid;
 use crate::{
     address::{Address, Navigation},
     browser,
+    chunk::Chunk,
     components::{
         chat_pane::{ChatPane, budget_notice::MayHaveBudgets},
         dialogs::help::{self, HelpSheet},
+        frame,
         header::HeaderProps,
-        lazy::{self, LazyChunks, LazyPart, lazy},
+        lazy::{LazyChunks, LazyPart, lazy},
         palette::{Palette, PaletteDialog},
         parts::{
             commands::on_command,
@@ -115,7 +117,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let palette = Palette::new();
     let command_context = CommandContext { list, navigation, session, renaming, drawer, sheet, connecting };
     hear_commands(command_context, palette);
-    load_frame_at_change(later_files, move || {
+    load_frame_at_change(frame::use_chunk(), move || {
         models.track();
         let (address, uuid) = (navigation.get(), current.get());
         let model = models.chosen(uuid);
@@ -149,7 +151,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     };
     let main = move || {
         let children = view! {
-            {lazy::header(move || HeaderProps {
+            {frame::header(move || HeaderProps {
                 models, tools, session, current, title, is_chat, find, list, renaming, sidebar_open: drawer.open,
             })}
             <Outdated feed />
@@ -169,7 +171,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // Rendering is a task of its own, after the state above was created.
     scheduled(move || {
         let list_and_pane = view! {
-            {lazy::sidebar(move || SidebarProps { list, current, open: drawer.open, sheet, go })}
+            {frame::sidebar(move || SidebarProps { list, current, open: drawer.open, sheet, go })}
             {layout_first()}
             {main()}
         };
@@ -290,14 +292,14 @@ fn hear_commands(command_context: CommandContext, palette: Palette) {
 
 /// Loads the code of the frame once anything that the frame shows has changed. Until then, the server's is up to date.
 fn load_frame_at_change<T: PartialEq + Send + Sync + 'static>(
-    chunks: LazyChunks,
+    chunk: Chunk,
     shown: impl Fn() -> T + Send + Sync + 'static,
 ) {
     let shown = memo(move |_| shown());
     Effect::new(move |was: Option<()>| {
         shown.with(|_| ());
         if was.is_some() {
-            chunks.load_frame();
+            chunk.want();
         }
     });
 }

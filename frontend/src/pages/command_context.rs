@@ -10,8 +10,7 @@ use crate::{
     api, browser,
     components::{
         dialogs::help::{self, HelpSheet},
-        header::tools_button,
-        parts::typing::begin_to_write_after_press,
+        parts::{ids::TOOLS_BUTTON_ID, typing::begin_to_write_after_press},
         sidebar::foot::{choose_language, choose_theme},
     },
     conversation_list::ConversationList,
@@ -111,7 +110,7 @@ impl CommandContext {
                 self.list.show_archive(true);
             }
             PaletteCommand::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
-            PaletteCommand::Tools => browser::press(tools_button::BUTTON_ID),
+            PaletteCommand::Tools => browser::press(TOOLS_BUTTON_ID),
             PaletteCommand::Settings => self.navigation.go(Address::Settings),
             PaletteCommand::ConnectModel => self.connecting.open(EntryKind::Model),
             PaletteCommand::AddToolServer => self.connecting.open(EntryKind::ToolServer),

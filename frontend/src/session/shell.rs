@@ -29,14 +29,14 @@ use super::{
     reduce::reduce,
     shown::{Answer, Edited, Loading, Phase, Place},
     state::State,
-    storage::{Elsewhere, Kept},
+    storage::{Elsewhere, Kept, keep_draft},
     unsent::UnsentMessage,
 };
 use crate::{
     browser,
-    components::lazy::LazyChunks,
+    chunk::{Chunk, MessagesChunk},
     drafts,
-    feed::Feed,
+    feed::{Feed, News},
     goal::Goal,
     language::use_language,
     models::Models,
@@ -146,8 +146,8 @@ pub(crate) struct Session {
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
     held: StoredValue<Held>,
-    /// `None` on the server, which has all code.
-    chunks: Option<LazyChunks>,
+    /// The chunk with the code that handles inputs. `None` on the server, which has all code.
+    chunk: Option<Chunk>,
     tasks: StoredValue<Tasks>,
     callbacks: SessionCallbacks,
     models: Models,
@@ -210,7 +210,7 @@ impl Session {
             queue,
             kept: StoredValue::new(kept),
             held: StoredValue::default(),
-            chunks: use_context::<LazyChunks>().filter(|_| browser::IS_HERE),
+            chunk: use_context::<MessagesChunk>().filter(|_| browser::IS_HERE).map(|MessagesChunk(chunk)| chunk),
             tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
             callbacks,
             state,
@@ -218,7 +218,7 @@ impl Session {
         feed.subscribe(move |news| session.feed(Input::News(news)));
         // Effects run only in a browser, once the page is mounted.
         effect(move || {
-            if session.chunks.is_some_and(LazyChunks::has_messages) {
+            if session.chunk.is_some_and(|chunk| chunk.is_here.get()) {
                 session.handle_held();
             }
         });
@@ -322,12 +322,76 @@ impl Session {
     /// Handles an input, carries out its effects, and keeps unsent texts, as soon as the code for that has loaded. Does
     /// nothing once the session has ended.
     pub(super) fn feed(self, input: Input) {
-        if self.chunks.is_none_or(|chunks| untrack(|| chunks.has_messages())) {
+        if self.chunk.is_none_or(|chunk| chunk.is_here.get_untracked()) {
             self.handle_held();
             self.handle(input);
         } else {
             self.hold(input);
         }
+    }
+
+    /// Holds an input back. Loads the code that handles it, unless the user has done nothing yet that needs it.
+    fn hold(self, input: Input) {
+        let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
+        let input = match input {
+            Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
+            // The conversation is loaded again then.
+            Input::News(_) => Input::News(News::Missed),
+            input => input,
+        };
+        let has_acted = self.held.try_with_value(Held::has_user_action).unwrap_or_default();
+        match &input {
+            Input::User(Action::Write(text)) if !has_acted => return self.write_early(text),
+            Input::User(action) => self.show_early(action),
+            _ => {}
+        }
+        let is_needed = matches!(input, Input::User(_)) || !self.is_blank();
+        self.held.try_update_value(|held| held.push(input));
+        if let Some(chunk) = self.chunk.filter(|_| is_needed) {
+            chunk.want();
+        }
+    }
+
+    /// Returns `true` for a new chat without anything to send or to upload.
+    fn is_blank(self) -> bool {
+        self.place.with_untracked(|place| matches!(place, Place::NewChat | Place::Missing))
+            && self.kept.try_with_value(Kept::has_only_text) == Some(true)
+    }
+
+    /// Sets the text of the message field, and keeps it, as the reducer would.
+    fn write_early(self, text: &str) {
+        self.state.update_value(|state| text.clone_into(&mut state.draft));
+        self.draft.set(text.to_owned());
+        self.kept.update_value(|kept| {
+            text.clone_into(&mut kept.draft);
+            keep_draft(kept.conversation, text);
+        });
+    }
+
+    /// Shows what the user writes, and the first message of a new chat.
+    fn show_early(self, action: &Action) {
+        let is_first = self.place.with_untracked(|place| *place == Place::NewChat)
+            && self.unstored.with_untracked(Option::is_none)
+            && self.files.with_untracked(Vec::is_empty);
+        let sent = match action {
+            Action::Write(text) => return self.draft.set(text.clone()),
+            Action::SendDraft(_) => self.draft.get_untracked(),
+            Action::Send(text, _) => text.clone(),
+            _ => return,
+        };
+        if !is_first || sent.trim().is_empty() {
+            return;
+        }
+        match action {
+            Action::SendDraft(_) => self.draft.set(String::new()),
+            // Until it is sent, it is kept as a draft.
+            _ if self.draft.with_untracked(String::is_empty) => self.kept.update_value(|kept| {
+                sent.clone_into(&mut kept.draft);
+                keep_draft(kept.conversation, &sent);
+            }),
+            _ => {}
+        }
+        self.unstored.set(Some(UnsentMessage { content: sent, ..UnsentMessage::default() }));
     }
 
     fn handle_held(self) {

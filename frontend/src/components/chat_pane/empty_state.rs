@@ -4,13 +4,11 @@ use leptos::prelude::*;
 
 use crate::{
     browser,
-    components::{
-        header::tools_button,
-        parts::{
-            icon::{Draw, Icon},
-            tally_marks::Mark,
-            typing::begin_to_write_after_press,
-        },
+    components::parts::{
+        icon::{Draw, Icon},
+        ids::TOOLS_BUTTON_ID,
+        tally_marks::Mark,
+        typing::begin_to_write_after_press,
     },
     language::use_language,
     models::Models,
@@ -134,7 +132,7 @@ fn ToolsAtHand(offer: NewChatInfo) -> impl IntoView {
                         class="button quiet small"
                         data-testid="more-tools"
                         aria-haspopup="dialog"
-                        on:click=|_| browser::press(tools_button::BUTTON_ID)
+                        on:click=|_| browser::press(TOOLS_BUTTON_ID)
                     >
                         {text.more_tools(more)}
                     </button>

@@ -8,15 +8,15 @@ use crate::{
         dialogs::sheet_top::sheet_top,
         header::tools_panel::Panel,
         lazy::{LazyPart, lazy},
-        parts::icon::{Draw, Icon},
+        parts::{
+            icon::{Draw, Icon},
+            ids::TOOLS_BUTTON_ID,
+        },
     },
     language::use_language,
     reactive::memo,
     tools::Tools,
 };
-
-/// ID of the button.
-pub(crate) const BUTTON_ID: &str = "open-tools";
 
 /// The button, and the panel, which is hidden until the button is clicked.
 #[component]
@@ -46,7 +46,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
         <button
             type="button"
             class="button quiet tools-button"
-            id=BUTTON_ID
+            id=TOOLS_BUTTON_ID
             data-testid="open-tools"
             title=title
             aria-haspopup="dialog"

@@ -65,3 +65,6 @@ pub(crate) fn choice_id(conversation: Uuid) -> String {
 pub(crate) fn card_id(id: ToolCallId) -> String {
     format!("consent-{id}")
 }
+
+/// The button that opens the list of tools.
+pub(crate) const TOOLS_BUTTON_ID: &str = "open-tools";

@@ -1,6 +1,5 @@
 //! Text of the admin pages, in English and Japanese.
 
-use actix_web::ResponseError as _;
 use tallybook_frontend::{
     Language,
     format::{duration, size},
@@ -9,16 +8,10 @@ use tallybook_protocol::{
     ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, Rating, ToolCallStatus, Verdict,
 };
 use tallybook_tool_history::{
-    Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState, ToolHistoryError, statuses,
+    Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState, statuses,
 };
 
-use super::{
-    super::{
-        error::ApiError,
-        i18n::{FAILED_IN_JAPANESE, messages},
-    },
-    format,
-};
+use super::{super::i18n::messages, format};
 
 /// The text in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,50 +337,6 @@ impl Messages {
         match self.0 {
             Language::English => format!("{hours} hours are still being counted and are not included yet."),
             Language::Japanese => format!("{hours}時間分は集計中のため、まだ含まれていません。"),
-        }
-    }
-
-    /// Returns the error message for a page that cannot be shown.
-    pub(crate) fn problem(self, error: &ApiError) -> String {
-        let is_ours = error.status_code().is_server_error();
-        let ApiError::ToolHistory(refusal) = error else {
-            return match (self.0, error) {
-                (Language::Japanese, _) if is_ours => FAILED_IN_JAPANESE.to_owned(),
-                (Language::Japanese, ApiError::Settings(refusal)) => self.settings_refusal(refusal).sentence,
-                _ => error.to_string(),
-            };
-        };
-        if self.0 == Language::English {
-            return match refusal {
-                ToolHistoryError::NeedsReason { owner: Some(owner) } => {
-                    format!("This belongs to {owner}. Enter a reason to open it.")
-                }
-                ToolHistoryError::NeedsReason { owner: None } => {
-                    "This searches the tool calls of all users. Enter a reason first.".to_owned()
-                }
-                other => other.to_string(),
-            };
-        }
-        match refusal {
-            ToolHistoryError::NeedsReason { owner: Some(owner) } => {
-                format!("これは{owner}さんのものです。閲覧するには理由を入力してください。")
-            }
-            ToolHistoryError::NeedsReason { owner: None } => {
-                "全ユーザーのツール呼び出しを検索します。先に閲覧の理由を入力してください。".to_owned()
-            }
-            ToolHistoryError::NoRerun(problem) => self.no_rerun(*problem),
-            ToolHistoryError::Busy => "履歴の検索が混み合っています。数秒後にもう一度お試しください。".to_owned(),
-            ToolHistoryError::TooManyReruns => "再実行が多すぎます。数秒後にもう一度お試しください。".to_owned(),
-            ToolHistoryError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
-            ToolHistoryError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
-            ToolHistoryError::NoSuchConversation => {
-                "この会話はありません。すでに消去された可能性があります。".to_owned()
-            }
-            ToolHistoryError::NoSuchCall => {
-                "このツール呼び出しはありません。すでに消去された可能性があります。".to_owned()
-            }
-            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
-            other => other.to_string(),
         }
     }
 

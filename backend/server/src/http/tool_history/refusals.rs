@@ -1,9 +1,11 @@
-//! Sentences about refused changes of settings, budgets and groups. In English, they are the messages of the errors;
-//! this file has those in Japanese.
+//! Sentences about pages that cannot be shown, and about refused changes of settings, budgets and groups. In English,
+//! they are mostly the messages of the errors; this file has those in Japanese.
 
+use actix_web::ResponseError as _;
 use tallybook_frontend::Language;
 use tallybook_protocol::BudgetPeriod;
 use tallybook_runtime_settings::{BudgetProblem, GroupProblem, SettingProblem, SettingsError, ValueProblem};
+use tallybook_tool_history::ToolHistoryError;
 
 use super::{
     super::{error::ApiError, i18n::FAILED_IN_JAPANESE},
@@ -24,6 +26,50 @@ impl From<String> for Refusal {
 }
 
 impl Messages {
+    /// Returns the error message for a page that cannot be shown.
+    pub(crate) fn problem(self, error: &ApiError) -> String {
+        let is_ours = error.status_code().is_server_error();
+        let ApiError::ToolHistory(refusal) = error else {
+            return match (self.0, error) {
+                (Language::Japanese, _) if is_ours => FAILED_IN_JAPANESE.to_owned(),
+                (Language::Japanese, ApiError::Settings(refusal)) => self.settings_refusal(refusal).sentence,
+                _ => error.to_string(),
+            };
+        };
+        if self.0 == Language::English {
+            return match refusal {
+                ToolHistoryError::NeedsReason { owner: Some(owner) } => {
+                    format!("This belongs to {owner}. Enter a reason to open it.")
+                }
+                ToolHistoryError::NeedsReason { owner: None } => {
+                    "This searches the tool calls of all users. Enter a reason first.".to_owned()
+                }
+                other => other.to_string(),
+            };
+        }
+        match refusal {
+            ToolHistoryError::NeedsReason { owner: Some(owner) } => {
+                format!("これは{owner}さんのものです。閲覧するには理由を入力してください。")
+            }
+            ToolHistoryError::NeedsReason { owner: None } => {
+                "全ユーザーのツール呼び出しを検索します。先に閲覧の理由を入力してください。".to_owned()
+            }
+            ToolHistoryError::NoRerun(problem) => self.no_rerun(*problem),
+            ToolHistoryError::Busy => "履歴の検索が混み合っています。数秒後にもう一度お試しください。".to_owned(),
+            ToolHistoryError::TooManyReruns => "再実行が多すぎます。数秒後にもう一度お試しください。".to_owned(),
+            ToolHistoryError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
+            ToolHistoryError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
+            ToolHistoryError::NoSuchConversation => {
+                "この会話はありません。すでに消去された可能性があります。".to_owned()
+            }
+            ToolHistoryError::NoSuchCall => {
+                "このツール呼び出しはありません。すでに消去された可能性があります。".to_owned()
+            }
+            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns the error message for a form that was refused. `is_kept` says whether the form keeps what was entered.
     pub(crate) fn form_problem(self, error: &ApiError, is_kept: bool) -> Refusal {
         if is_kept && error.is_outdated() {
@@ -40,7 +86,7 @@ impl Messages {
         if self.0 == Language::English { problem.to_string().into() } else { self.setting_refusal(problem) }
     }
 
-    pub(crate) fn settings_refusal(self, error: &SettingsError) -> Refusal {
+    fn settings_refusal(self, error: &SettingsError) -> Refusal {
         let sentence = match error {
             SettingsError::InvalidSetting(problem) => return self.setting_refusal(problem),
             SettingsError::InvalidBudget(problem) => budget_refusal(problem),
