@@ -213,7 +213,7 @@ async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
 #[cfg(feature = "browser")]
 pub(crate) async fn load_first(address: Address) -> bool {
     match address {
-        Address::Settings => load(OTHERS, || true).await,
+        Address::Settings => crate::chunk::load(OTHERS, || true).await,
         Address::NewChat | Address::Conversation(_) | Address::Malformed => true,
     }
 }

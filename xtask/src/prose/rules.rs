@@ -62,8 +62,8 @@ const RULES: [Written; 16] = [
     },
     Written {
         place: Some(Place::Interface),
-        pattern: r"(?-i:[A-Z]+[a-z]+[A-Z]\w*)",
-        except: "^(javascript|openrouter|openai|github|mysql|mariadb|sqlite)$",
+        pattern: r"(?-i:[A-Z]+[a-z]+[A-Z][A-Za-z0-9]*)",
+        except: "^(javascript|openrouter|openai|opendocument|github|mysql|mariadb|sqlite|webp)$",
         advice: "say it in words: a text of the page has no names of types",
     },
     Written { place: None, pattern: r"^\|(\s*\|)+$", except: "", advice: "give each column a name" },
