@@ -75,7 +75,7 @@ test.describe("in Japanese on a phone", () => {
   test("the notice fits", async ({ page, request }) => {
     await setBudget(request, 1_000_000, 0);
     await page.goto("/");
-    await expect(page.getByTestId("budget-notice")).toContainText("残りわずか：");
+    await expect(page.getByTestId("budget-notice")).toContainText("残りわずか:");
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     await setBudget(request);
   });

@@ -9,7 +9,7 @@ import { expect, test } from "../kit/test.ts";
 test.use({ demoPaceMs: 0 });
 
 const STYLE = /lazy\.css/;
-const PARTS = /split_\w+\.wasm|later\.css/;
+const PARTS = /split_\w+\.wasm|lazy\.css/;
 const MESSAGES = /split_messages\.wasm/;
 const OTHERS = /split_others\.wasm/;
 const FRAME = /split_frame\.wasm/;

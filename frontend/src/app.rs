@@ -97,7 +97,7 @@ fn before_paint(address: Address, user: i64) -> String {
          const {{ button, id, at }} = press; const isHere = button.isConnected;\
          const found = isHere && !isDrawn(button) ? button : isHere ? undefined : alike(id, button, false)[at];\
          if (found) {{ button.removeAttribute('{PRESSED}'); found.click(); }}\
-         else if (document.querySelector('[{DRAWN}], [{COPIED}]')) presses.push(press); }} }});\
+         else if (isHere || document.querySelector('[{COPIED}]')) presses.push(press); }} }});\
          const thread = document.getElementById('{THREAD_ID}');\
          if (thread && {is_conversation}) thread.scrollTop = thread.scrollHeight;\
          const field = document.getElementById('{COMPOSER_ID}');\

@@ -58,6 +58,9 @@ impl Chunk {
     /// Records whether the chunk was loaded.
     pub(crate) fn end(self, is_here: bool) {
         self.is_coming.set_value(false);
-        self.is_here.set(is_here);
+        // It may have been loaded twice at once.
+        if !self.is_here.get_untracked() {
+            self.is_here.set(is_here);
+        }
     }
 }

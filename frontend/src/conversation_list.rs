@@ -14,6 +14,8 @@ mod undo;
 mod writes;
 
 pub(crate) use group::{ListGroup, group_label};
+use std::time::{Duration, UNIX_EPOCH};
+
 use leptos::{ev, prelude::*, task::spawn_local};
 pub(crate) use pages::ListView;
 use pages::Pages;
@@ -22,7 +24,7 @@ use tallybook_protocol::{ConversationSummary, Page, Window};
 pub(crate) use undo::{Batch, UndoableAction};
 use uuid::Uuid;
 
-use crate::{api, browser, data::PageError, feed::Feed, language::use_language, reactive::effect};
+use crate::{api, browser, data::PageError, days::Calendar, feed::Feed, language::use_language, reactive::effect};
 
 impl ConversationList {
     /// Creates the list. `first` has the newest conversations and those that are pinned; `open` is the open one.
@@ -100,6 +102,21 @@ impl ConversationList {
                 Some(ListGroup::Day(self.calendar.get().day_of(item.updated_at.timestamp_millis())))
             }
         }
+    }
+
+    /// Returns the conversations of the shown view, each with its group.
+    pub(crate) fn grouped_items(self) -> Vec<(Option<ListGroup>, ConversationSummary)> {
+        self.items().into_iter().map(|item| (self.group_of(&item), item)).collect()
+    }
+
+    /// Returns `true` if the shown conversations have the same groups by the days of UTC, which the server knows.
+    pub(crate) fn has_server_groups(self) -> bool {
+        let (here, utc) =
+            (self.calendar.get(), Calendar::utc(UNIX_EPOCH + Duration::from_millis(browser::now().unsigned_abs())));
+        self.items().iter().all(|item| {
+            let ms = item.updated_at.timestamp_millis();
+            here.day_of(ms) == utc.day_of(ms)
+        })
     }
 
     /// Returns the summary of a conversation, if it is known.

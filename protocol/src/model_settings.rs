@@ -172,7 +172,8 @@ pub struct DiscoverModels {
     /// Name of an added model whose stored key is used without `api_key`, if the model has the same provider and URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// `true` if a server that cannot be reached counts as one without models, instead of being an error.
+    /// `true` if a server that cannot be reached or sends no list counts as one without models, instead of being an
+    /// error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }

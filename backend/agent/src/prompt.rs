@@ -217,9 +217,9 @@ mod tests {
     fn user_instructions_are_attributed_to_the_user() {
         insta::assert_snapshot!(instructions(" Answer in rhymes.\n").unwrap().unwrap(), @"
         The user wrote these instructions for every conversation. Follow them unless they conflict with the text above:
-        <instructions_of_the_person>
+        <instructions_of_the_user>
         Answer in rhymes.
-        </instructions_of_the_person>
+        </instructions_of_the_user>
         ");
         assert_eq!(instructions(" \n").unwrap(), None);
     }

@@ -155,6 +155,7 @@ impl Files {
             model: model.as_ref().map(|(sha256, image)| (sha256.clone(), number(image.width), number(image.height))),
             thumb_sha256: thumb.as_ref().map(|(sha256, _)| sha256.clone()),
         };
+        let mut failure = FilesError::Busy;
         for _ in 0..MAX_ATTEMPTS {
             let original = Source::File(received);
             self.contents.store(&new.sha256, new.bytes, &new.media_type, original).await?;
@@ -166,15 +167,16 @@ impl Files {
                 Ok(true) => return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound),
                 Ok(false) => {}
                 Err(error) => {
-                    // The content of refused files would take storage for a day without counting for the user.
-                    if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
-                        tracing::warn!(%error, "the content of a refused file is purged later");
-                    }
-                    return Err(error);
+                    failure = error;
+                    break;
                 }
             }
         }
-        Err(FilesError::Busy)
+        // The content of refused files would take storage for a day without counting for the user.
+        if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
+            tracing::warn!(%error, "the content of a refused file is purged later");
+        }
+        Err(failure)
     }
 
     /// Stores the row of a file and its text. Returns `false` if some content was purged meanwhile.

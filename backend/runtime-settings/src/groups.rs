@@ -8,7 +8,7 @@ use tallybook_accounts::{
 };
 use tallybook_conversations::BudgetOwner;
 use tallybook_database::{Transaction, is_unique_violation, with_retries};
-use tallybook_protocol::{Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup};
+use tallybook_protocol::{Budget, Group, GroupMembers, GroupOrigin, Groups, NewGroup, UpdateGroup};
 
 use crate::{
     budget_store,
@@ -127,10 +127,12 @@ impl RuntimeSettings {
             let mut tx = self.context.db.begin().await?;
             store::next_version(&mut tx).await?;
             let group = find(&mut tx, id, version).await?;
-            // In the order of the locks of a turn that begins.
             let before = budget_store::list_in(&mut tx).await?;
-            budget_store::delete_of(&mut tx, BudgetOwner::Group(id)).await?;
-            let after = budget_store::list_in(&mut tx).await?;
+            let owner = BudgetOwner::Group(id);
+            // In the order of the locks of a turn that begins.
+            budget_store::delete_of(&mut tx, owner).await?;
+            let is_left = |budget: &&Budget| budget.principal != owner.to_string();
+            let after: Vec<Budget> = before.iter().filter(is_left).cloned().collect();
             if after.len() < before.len() {
                 note_budget_change(&mut tx, actor, &before, &after).await?;
             }

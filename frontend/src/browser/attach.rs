@@ -20,7 +20,7 @@ pub(crate) const DRAWN: &str = "data-drawn";
 pub(crate) const PRESSED: &str = "data-pressed";
 
 /// Marks a copy of the server's HTML that the page shows while it loads what it needs to build the part.
-pub(crate) const COPIED: &str = "data-copied";
+pub(crate) const COPIED: &str = "data-stand-in";
 
 /// Name of the event that tells the document's script that more of the page is interactive.
 pub(crate) const ATTACHED_MORE: &str = "attached-more";
@@ -133,7 +133,8 @@ pub(crate) fn finish(later: &[&str]) {
 pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) {
     let Ok(window) = window() else { return };
     let selector = |rest: &str| ids.iter().map(|id| format!("#{id}{rest}")).collect::<Vec<_>>().join(", ");
-    if find(&selector(&format!(" [{PRESSED}]"))).is_some() || find(&selector(" :focus")).is_some() {
+    let signs = [&format!(" [{PRESSED}]"), " :focus", " input:not(:placeholder-shown)"];
+    if signs.iter().any(|sign| find(&selector(sign)).is_some()) {
         act();
     }
     let used = selector("");
@@ -257,7 +258,10 @@ pub(crate) fn replace_stale() {
 /// text of search fields stay in their places.
 fn replace(drawn: &Element) {
     let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
-    let focused = focused().as_ref().and_then(spot);
+    let focused = focused();
+    // A link of the list is found by its ID, because the list may have changed.
+    let focused_id = focused.as_ref().map(Element::id).filter(|id| !id.is_empty());
+    let focused = focused.as_ref().and_then(spot);
     let searched = drawn.query_selector("[type=search]").ok().flatten();
     let searched = searched.and_then(|field| Some((spot(&field)?, field.dyn_into::<HtmlInputElement>().ok()?.value())));
     drawn.remove();
@@ -266,8 +270,11 @@ fn replace(drawn: &Element) {
     {
         let _ = same.set_attribute(OPEN, "");
     }
-    if let Some(focused) = focused.and_then(|spot| spot.find()) {
-        focus_in_place(&focused);
+    if let Some(spot) = focused {
+        let same = focused_id.and_then(|id| window().ok()?.document()?.get_element_by_id(&id)?.dyn_into().ok());
+        if let Some(focused) = same.or_else(|| spot.find()) {
+            focus_in_place(&focused);
+        }
     }
     if let Some((spot, text)) = searched.filter(|(_, text)| !text.is_empty())
         && let Some(field) = spot.find().and_then(|field| field.dyn_into::<HtmlInputElement>().ok())

@@ -25,7 +25,7 @@ use crate::{
     language::use_language,
     models::Models,
     preferences::{Preferences, SIDEBAR_COOKIE, Sidebar},
-    reactive::{effect, memo},
+    reactive::memo,
     session::Session,
     tools::Tools,
 };
@@ -51,10 +51,12 @@ pub(crate) fn Header(
     sidebar_open: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
-    // Another conversation must not open with a field.
-    effect(move || {
+    // Another conversation must not open with a field. The header may be built because a title is to be edited in it.
+    Effect::new(move |was: Option<()>| {
         current.track();
-        renaming.set(None);
+        if was.is_some() {
+            renaming.set(None);
+        }
     });
     // A change of the title elsewhere must not replace the field while the user types in it.
     let name = memo(move |_| match current.get() {

@@ -117,11 +117,11 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let palette = Palette::new();
     let command_context = CommandContext { list, navigation, session, renaming, drawer, sheet, connecting };
     hear_commands(command_context, palette);
-    load_frame_at_change(frame::use_chunk(), move || {
+    load_frame_at_change(frame::use_chunk(), list, renaming, move || {
         models.track();
         let (address, uuid) = (navigation.get(), current.get());
         let model = models.chosen(uuid);
-        (list.items(), list.has_more(), address, title.get(), drawer.open.get(), models.all(), model, tools.count(uuid))
+        (list.has_more(), address, title.get(), drawer.open.get(), models.all(), model, tools.count(uuid))
     });
 
     let pane = move |number, address| {
@@ -290,15 +290,18 @@ fn hear_commands(command_context: CommandContext, palette: Palette) {
     });
 }
 
-/// Loads the code of the frame once anything that the frame shows has changed. Until then, the server's is up to date.
+/// Loads the code of the frame once anything that the frame shows has changed. Until then, the server's is up to date,
+/// unless the days of the list are others where the user is.
 fn load_frame_at_change<T: PartialEq + Send + Sync + 'static>(
     chunk: Chunk,
+    list: ConversationList,
+    renaming: RwSignal<Option<Uuid>>,
     shown: impl Fn() -> T + Send + Sync + 'static,
 ) {
-    let shown = memo(move |_| shown());
+    let shown = memo(move |_| (shown(), list.grouped_items(), list.is_selecting(), renaming.get()));
     Effect::new(move |was: Option<()>| {
         shown.with(|_| ());
-        if was.is_some() {
+        if was.is_some() || !untrack(|| list.has_server_groups()) {
             chunk.want();
         }
     });

@@ -28,7 +28,7 @@ use super::{
     queue::Queue,
     reduce::reduce,
     shown::{Answer, Edited, Loading, Phase, Place},
-    state::State,
+    state::{State, joined},
     storage::{Elsewhere, Kept, keep_draft},
     unsent::UnsentMessage,
 };
@@ -342,6 +342,7 @@ impl Session {
         let has_acted = self.held.try_with_value(Held::has_user_action).unwrap_or_default();
         match &input {
             Input::User(Action::Write(text)) if !has_acted => return self.write_early(text),
+            Input::Elsewhere(Elsewhere::Draft(text)) if !has_acted => return self.set_early(text),
             Input::User(action) => self.show_early(action),
             _ => {}
         }
@@ -360,21 +361,38 @@ impl Session {
 
     /// Sets the text of the message field, and keeps it, as the reducer would.
     fn write_early(self, text: &str) {
+        self.set_early(text);
+        self.keep_early(text);
+    }
+
+    /// Sets the text of the message field.
+    fn set_early(self, text: &str) {
         self.state.update_value(|state| text.clone_into(&mut state.draft));
         self.draft.set(text.to_owned());
+        self.kept.update_value(|kept| text.clone_into(&mut kept.draft));
+    }
+
+    /// Keeps a text as the draft, in case the code that handles inputs never loads.
+    fn keep_early(self, text: &str) {
         self.kept.update_value(|kept| {
             text.clone_into(&mut kept.draft);
             keep_draft(kept.conversation, text);
         });
     }
 
-    /// Shows what the user writes, and the first message of a new chat.
+    /// Shows what the user writes and chooses, and the first message of a chat.
     fn show_early(self, action: &Action) {
-        let is_first = self.place.with_untracked(|place| *place == Place::NewChat)
+        let is_first = self.place.with_untracked(|place| matches!(place, Place::NewChat | Place::Loading(_)))
             && self.unstored.with_untracked(Option::is_none)
             && self.files.with_untracked(Vec::is_empty);
         let sent = match action {
-            Action::Write(text) => return self.draft.set(text.clone()),
+            Action::Write(text) => {
+                self.draft.set(text.clone());
+                let sent = self.unstored.with_untracked(|sent| sent.as_ref().map(|sent| sent.content.clone()));
+                return self.keep_early(&joined(&sent.unwrap_or_default(), text));
+            }
+            Action::PlanFirst(plans_first) => return self.next.update(|next| next.1 = *plans_first),
+            Action::ChooseNext(model) => return self.next.update(|next| next.0.clone_from(model)),
             Action::SendDraft(_) => self.draft.get_untracked(),
             Action::Send(text, _) => text.clone(),
             _ => return,
@@ -385,10 +403,7 @@ impl Session {
         match action {
             Action::SendDraft(_) => self.draft.set(String::new()),
             // Until it is sent, it is kept as a draft.
-            _ if self.draft.with_untracked(String::is_empty) => self.kept.update_value(|kept| {
-                sent.clone_into(&mut kept.draft);
-                keep_draft(kept.conversation, &sent);
-            }),
+            _ if self.draft.with_untracked(String::is_empty) => self.keep_early(&sent),
             _ => {}
         }
         self.unstored.set(Some(UnsentMessage { content: sent, ..UnsentMessage::default() }));

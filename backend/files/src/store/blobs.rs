@@ -88,8 +88,7 @@ pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, byt
     }
 }
 
-/// Marks content as complete if this number of parts is stored. Some are missing if the content was purged while they
-/// were stored.
+/// Marks content as complete if this number of parts is stored. Otherwise it was purged meanwhile, and stays incomplete.
 pub(crate) async fn complete(db: &Database, sha256: &str, parts: i32) -> sqlx::Result<()> {
     let time = now();
     db.writer()

@@ -8,9 +8,6 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, is_unique_violation, select};
 use tallybook_protocol::{Rating, ToolCallStatus};
 
-/// Number of users in one statement.
-const NAMES_AT_ONCE: usize = 500;
-
 /// Number of a tool's calls with a status.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct CallsRow {
@@ -283,11 +280,5 @@ pub(crate) async fn count_ratings(db: &Database, since: DateTime<Utc>, limit: u3
 
 /// Returns the names of users.
 pub(crate) async fn list_names(db: &Database, users: &[UserId]) -> sqlx::Result<Vec<(UserId, String)>> {
-    let mut names = Vec::with_capacity(users.len());
-    for users in users.chunks(NAMES_AT_ONCE) {
-        names.append(
-            &mut db.reader().list_by_ids(select!("SELECT id, name FROM users WHERE id IN ("), users, ")").await?,
-        );
-    }
-    Ok(names)
+    db.reader().list_by_ids(select!("SELECT id, name FROM users WHERE id IN ("), users, ")").await
 }

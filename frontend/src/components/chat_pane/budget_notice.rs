@@ -38,7 +38,10 @@ pub(crate) fn BudgetNotice(session: Session) -> impl IntoView {
         });
     });
     let keys = memo(move |_| warnings.with(|warnings| keys_of(warnings)));
-    let is_shown = memo(move |_| keys.with(|keys| !keys.is_empty() && *keys != dismissed.get()));
+    let is_shown = memo(move |_| {
+        let dismissed = dismissed.get();
+        keys.with(|keys| keys.lines().any(|key| !dismissed.lines().any(|earlier| earlier == key)))
+    });
     let rows = move || {
         is_shown.get().then(|| {
             let row = |warning: Warning| view! { <p dir="auto">{warning.words}</p> };

@@ -38,7 +38,7 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_need_approval(count));
     let has_calls = memo(move |_| count.get() > 0);
     view! {
-        {move || drawn().map(|html| view! { <div class="consent-note" data-copied inner_html=html></div> })}
+        {move || drawn().map(|html| view! { <div class="consent-note" data-stand-in inner_html=html></div> })}
         <div class="consent-note" id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
             {lazy(move || has_calls.get().then_some(MessagePart::ConsentButtons { session, waiting, count }))}

@@ -15,7 +15,9 @@ impl State {
     /// Adds files to a message and uploads them.
     pub(super) fn attach(&mut self, of: FilesOf, mut files: Vec<AttachedFile>, out: &mut Vec<Effect>) {
         let text = self.text;
-        let Some(attached) = self.files_of(of) else { return };
+        let Some(attached) = self.files_of(of) else {
+            return out.extend(files.into_iter().map(|file| Effect::ForgetFile(file.key)));
+        };
         let room = MAX_FILES.saturating_sub(attached.len());
         let left_out = files.split_off(room.min(files.len()));
         attached.extend(files);
@@ -39,6 +41,14 @@ impl State {
         if let Some(left) = std::mem::replace(&mut self.edited, edited) {
             left.files.iter().for_each(|file| leave(file, out));
         }
+    }
+
+    /// Moves files of an edit to the message field, before those that it has. Uploads continue. None is there twice.
+    pub(super) fn take_files(&mut self, edited: Vec<AttachedFile>) {
+        let id = |file: &AttachedFile| file.ready().map(|file| file.id);
+        let is_new = |file: &AttachedFile| id(file).is_none() || edited.iter().all(|other| id(other) != id(file));
+        let newer: Vec<_> = self.files.drain(..).filter(is_new).collect();
+        self.files = edited.into_iter().chain(newer).collect();
     }
 
     /// Returns the files of a message, to change them.

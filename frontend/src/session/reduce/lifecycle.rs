@@ -8,7 +8,7 @@ use super::{
     super::{
         connection::{Connection, Event, Refetch, RefetchReason, Scope, Stop},
         effect::{Effect, Request},
-        files::{AttachedFile, joined_files, ready_files},
+        files::{AttachedFile, joined_files},
         queue::Queue,
         shown::{Edited, Place},
         state::{EarlierMessages, State, joined},
@@ -232,7 +232,7 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
-            self.files = joined_files(ready_files(&edited.files), &self.files);
+            self.take_files(edited.files);
         }
         (self.notice, self.failed, self.awaiting_start) = (None, None, false);
         (self.is_refetch_due, self.refetch_scope) = (false, Scope::Newest);

@@ -304,7 +304,7 @@ impl State {
         }
         if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
-            self.files = joined_files(ready_files(&edited.files), &self.files);
+            self.take_files(edited.files);
             self.notice = Some(self.text.edit_moved().to_owned());
         }
     }

@@ -20,7 +20,10 @@ impl Held {
                 *last = input;
                 return;
             }
-            (Input::User(_) | Input::Elsewhere(_), _) => {}
+            (Input::User(_), _) => {}
+            (Input::Elsewhere(change), _) => self.0.retain(
+                |held| !matches!(held, Input::Elsewhere(earlier) if discriminant(earlier) == discriminant(change)),
+            ),
             _ => self.0.retain(|held| discriminant(held) != discriminant(&input)),
         }
         if self.0.len() < MAX_HELD {

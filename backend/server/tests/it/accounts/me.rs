@@ -92,7 +92,7 @@ on_every_engine! {
         assert_eq!((&me["instructions"], &me["name"], &me["theme"]), (&json!("Answer in rhymes."), &Value::Null, &json!("system")));
         let texts = usage(&app).await;
         assert!(texts[0].starts_with("You are a helpful assistant.") && texts.len() == 2, "{texts:?}");
-        assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
+        assert!(texts[1].contains("<instructions_of_the_user>\nAnswer in rhymes.\n</"), "{texts:?}");
         let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
         // A conversation was created meanwhile.
         for changing in ["this_month", "conversations"] {

@@ -45,7 +45,7 @@ struct BudgetsPage {
     version: i64,
     /// The rows that the form shows, as JSON, so that only edits are added to the changes of another admin.
     shown: String,
-    /// Names of the models that budgets of money do not limit, if there are such budgets.
+    /// Warning that names the models that budgets of money do not limit, if there are such budgets and models.
     without_prices: Option<String>,
     problem: Option<Refusal>,
     is_saved: bool,
