@@ -1,6 +1,7 @@
 //! Runs every query of `docs/reference/sql.md` on every engine. Each query must return rows.
 
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::MockLlm;
 
@@ -45,8 +46,9 @@ on_every_engine! {
         say_why(&team, &admin, "/admin/calls/1", "to help").await;
         team.get(&admin, "/admin/calls/1").await;
         assert_eq!(team.try_sign_in(ADMIN, "not the password").await.status(), StatusCode::UNAUTHORIZED);
+        team.json(&admin, Method::PATCH, "/api/admin/settings", json!({"titles": false}), 200).await;
         let queries = queries();
-        assert_eq!(queries.len(), 11);
+        assert_eq!(queries.len(), 12);
         for (question, query) in queries {
             let query = AssertSqlSafe(query.to_owned());
             let rows = match &db {
