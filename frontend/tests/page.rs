@@ -311,7 +311,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
     for words in [
         "考えています…",
         "承認待ち",
-        " の実行を許可しますか？",
+        "の実行を許可しますか？",
         "このステップのほかの呼び出しが終わると、許可または拒否できます。",
         "実行中",
         "{\"a\":\"&lt;i&gt;beginning",
