@@ -33,7 +33,7 @@ test("a new chat offers the list, the examples and the message field", async ({ 
         - heading "Available tools:" [level=2]
         - list:
           - listitem:
-            - button "add"
+            - button "Add"
       - textbox "Message"
       - button "Attach files"
       - button "Send" [disabled]

@@ -82,18 +82,18 @@ pub(crate) async fn fetch(
     let init = RequestInit::new();
     init.set_method(method);
     init.set_signal(Some(&connection.controller.signal()));
+    let headers = Headers::new()?;
+    if let Some(version) = if_match {
+        headers.set("if-match", version)?;
+    }
     if let Some(body) = body {
-        let headers = Headers::new()?;
         headers.set("content-type", "application/json")?;
         if let Some(zone) = time_zone() {
             headers.set(TIME_ZONE_HEADER, &zone)?;
         }
-        if let Some(version) = if_match {
-            headers.set("if-match", version)?;
-        }
-        init.set_headers(&headers);
         init.set_body(&JsValue::from_str(body));
     }
+    init.set_headers(&headers);
     let response = JsFuture::from(window()?.fetch_with_str_and_init(url, &init)).await?;
     Ok(HttpResponse { response: response.dyn_into()?, connection })
 }

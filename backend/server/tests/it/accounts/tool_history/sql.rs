@@ -46,7 +46,7 @@ on_every_engine! {
         say_why(&team, &admin, "/admin/calls/1", "to help").await;
         team.get(&admin, "/admin/calls/1").await;
         assert_eq!(team.try_sign_in(ADMIN, "not the password").await.status(), StatusCode::UNAUTHORIZED);
-        team.json(&admin, Method::PATCH, "/api/admin/settings", json!({"titles": false}), 200).await;
+        team.json(&admin, Method::PATCH, "/api/admin/settings", json!({"sharing": false}), 200).await;
         let queries = queries();
         assert_eq!(queries.len(), 12);
         for (question, query) in queries {
