@@ -1,5 +1,5 @@
-//! A WASM chunk: code of the page in a file of its own, which is loaded when it is needed. If it fails to load, the page
-//! says so and retries.
+//! A WASM chunk: code of the page in a file of its own, which is loaded when it is needed. If it fails to load, the
+//! page says so and retries.
 
 use futures_util::future::LocalBoxFuture;
 use leptos::{prelude::*, task::spawn_local};

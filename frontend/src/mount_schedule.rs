@@ -50,7 +50,8 @@ pub(crate) fn deferred_ids() -> Vec<&'static str> {
     DEFERRED.with_borrow(|deferred| deferred.iter().map(|part| part.id).collect())
 }
 
-/// Builds the deferred parts, once the page is attached, and replaces the server's. Call this when their code has loaded.
+/// Builds the deferred parts, once the page is attached, and replaces the server's. Call this when their code has
+/// loaded.
 pub(crate) async fn build_deferred() {
     in_place().await;
     for DeferredPart { id, is_due } in DEFERRED.take() {

@@ -3,7 +3,8 @@
 //! - `branch` selects the branch that is shown, and reads the part of it that the client requests.
 //! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed
 //!   tools.
-//! - `input` validates what users send, with the files of a message. `model` selects the model, and `tool_switches` the tools.
+//! - `input` validates what users send, with the files of a message. `model` selects the model, and `tool_switches` the
+//!   tools.
 //! - `direct_calls` calls a model directly for API clients, and `standalone_calls` runs a tool outside any turn.
 //! - `export` writes conversations to files, `share` publishes them with a link, and `fork` copies them to new ones.
 //! - `feedback` stores the users' ratings of answers.

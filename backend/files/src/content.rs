@@ -113,7 +113,8 @@ impl Contents {
                 break;
             }
             if !blobs::create_chunk(&self.db, sha256, parts, &chunk).await? {
-                // It was purged meanwhile. Another upload may have begun to store it again, so its parts must not count.
+                // It was purged meanwhile. Another upload may have begun to store it again, so its parts must not
+                // count.
                 return Ok(());
             }
             parts += 1;

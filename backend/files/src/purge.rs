@@ -1,5 +1,6 @@
 //! Purges files that no message and no tool call refers to, and content that no file refers to: a day after their last
-//! use, or at once when a user deletes a file. Every replica does this; concurrent purges of the same rows are harmless.
+//! use, or at once when a user deletes a file. Every replica does this; concurrent purges of the same rows are
+//! harmless.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

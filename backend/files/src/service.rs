@@ -319,8 +319,8 @@ impl Files {
         Ok(uuids.into_iter().find(|uuid| !left.iter().any(|file| file.uuid == *uuid)))
     }
 
-    /// Deletes a user's file, and its content unless another file has the same. Fails with `InUse` if a message or a tool
-    /// call refers to it.
+    /// Deletes a user's file, and its content unless another file has the same. Fails with `InUse` if a message or a
+    /// tool call refers to it.
     pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
         let file = self.row(user, id).await?;
         if !with_retries(|| files::hide(&self.db, file.id)).await? {

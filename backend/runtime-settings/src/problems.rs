@@ -1,5 +1,5 @@
-//! Reasons why a setting, a budget or a group is not valid. The messages are in English; pages in other languages have a
-//! sentence of their own for each reason.
+//! Reasons why a setting, a budget or a group is not valid. The messages are in English; pages in other languages have
+//! a sentence of their own for each reason.
 
 use tallybook_protocol::BudgetPeriod;
 

@@ -29,16 +29,17 @@ enum Change {
 impl RuntimeSettings {
     /// Returns the settings that apply.
     pub async fn find_settings(&self) -> Result<CurrentServerSettings, SettingsError> {
+        Ok(self.find_settings_with_problems().await?.0)
+    }
+
+    /// Returns the settings that apply, and why changed settings have no effect, for a page in another language.
+    pub async fn find_settings_with_problems(
+        &self,
+    ) -> Result<(CurrentServerSettings, Vec<SettingProblem>), SettingsError> {
         self.refresh().await?;
         let added = self.context.added.lock().await;
         let Context { configured, models, .. } = &*self.context;
         Ok(show(configured, models, &added.settings, added.settings_version))
-    }
-
-    /// Returns the changed settings that have no effect, as this server knows them.
-    pub async fn list_setting_problems(&self) -> Vec<SettingProblem> {
-        let added = self.context.added.lock().await;
-        merge(&self.context.configured, &added.settings, &self.context.models).problems
     }
 
     /// Changes settings: each member of `patch` replaces a setting, and null gives it its default again. If `version`
@@ -146,7 +147,7 @@ pub async fn read_settings(
     models: &Catalog,
 ) -> Result<CurrentServerSettings, SettingsError> {
     let (changed, version) = settings::list(db).await?;
-    Ok(show(configured, models, &changed, version))
+    Ok(show(configured, models, &changed, version).0)
 }
 
 /// Returns the retention time of deleted data for servers of this database, without starting one.
@@ -164,16 +165,17 @@ fn show(
     models: &Catalog,
     changed: &Map<String, Value>,
     version: i64,
-) -> CurrentServerSettings {
+) -> (CurrentServerSettings, Vec<SettingProblem>) {
     let Effective { settings, problems } = merge(configured, changed, models);
     let is_set_in_file = |name: &String| configured.set_in_file.contains(&name.as_str());
-    CurrentServerSettings {
+    let current = CurrentServerSettings {
         settings,
         changed: changed.keys().filter(|name| !is_set_in_file(name)).cloned().collect(),
         set_in_file: configured.set_in_file.iter().map(|name| (*name).to_owned()).collect(),
         problems: problems.iter().map(ToString::to_string).collect(),
         version,
-    }
+    };
+    (current, problems)
 }
 
 /// Summarizes a change for the audit log, which shortens the text.

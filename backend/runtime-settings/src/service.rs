@@ -39,7 +39,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// found this way.
 const EMBEDDED_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Interval at which entries that cannot be used are read again, for example because the key of their secrets is missing.
+/// Interval at which entries that cannot be used are read again, for example because the key of their secrets is
+/// missing.
 const UNUSABLE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Maximum number of tests of models and tool servers at the same time.

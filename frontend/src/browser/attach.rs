@@ -1,8 +1,9 @@
 //! Attaches the page to the elements that the server rendered. The elements around the messages and the message field,
 //! and the messages themselves, stay as they are and become interactive in their place, so the user keeps the focus,
 //! the caret, a selection and the scroll position. Everything else is built again and replaces the server's elements:
-//! first what is around the message field, and the list and the header once they are used. The document's script (`app`)
-//! keeps the buttons that the user presses in parts that are not interactive yet, and presses them again once they are.
+//! first what is around the message field, and the list and the header once they are used. The document's script
+//! (`app`) keeps the buttons that the user presses in parts that are not interactive yet, and presses them again once
+//! they are.
 
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement, Node};
@@ -129,9 +130,10 @@ pub(crate) fn finish(later: &[&str]) {
     }
 }
 
-/// Calls `act` whenever the user uses one of the elements with these IDs, and at once if the user already has.
-pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) {
-    let Ok(window) = window() else { return };
+/// Calls `act` whenever the user uses one of the elements with these IDs, and at once if the user already has. Returns
+/// a function that ends this.
+pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) -> impl FnOnce() {
+    const SIGNS: [&str; 4] = ["pointerdown", "click", "focusin", "scroll"];
     let selector = |rest: &str| ids.iter().map(|id| format!("#{id}{rest}")).collect::<Vec<_>>().join(", ");
     let signs = [&format!(" [{PRESSED}]"), " :focus", " input:not(:placeholder-shown)"];
     if signs.iter().any(|sign| find(&selector(sign)).is_some()) {
@@ -144,10 +146,14 @@ pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) 
             act();
         }
     });
-    let hear = hear.into_js_value();
-    for sign in ["pointerdown", "click", "focusin", "scroll"] {
+    for (window, sign) in window().iter().flat_map(|window| SIGNS.map(|sign| (window, sign))) {
         // Scrolling is only heard on the way down.
-        let _ = window.add_event_listener_with_callback_and_bool(sign, hear.unchecked_ref(), true);
+        let _ = window.add_event_listener_with_callback_and_bool(sign, hear.as_ref().unchecked_ref(), true);
+    }
+    move || {
+        for (window, sign) in window().iter().flat_map(|window| SIGNS.map(|sign| (window, sign))) {
+            let _ = window.remove_event_listener_with_callback_and_bool(sign, hear.as_ref().unchecked_ref(), true);
+        }
     }
 }
 

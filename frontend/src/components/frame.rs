@@ -37,7 +37,7 @@ fn draw_frame(part: FramePart) -> Result<AnyView, SplitLoaderError> {
     })
 }
 
-/// Takes a conversation out of the archive. The code of changes to the list is in the chunk of the frame.
+/// Changes the list. The code for that is in the chunk of the frame.
 #[wasm_split(frame, wasm_split_path = ::leptos::wasm_split, fallible)]
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 fn unarchive_now(list: ConversationList, uuid: Uuid) -> Result<(), SplitLoaderError> {
@@ -45,7 +45,7 @@ fn unarchive_now(list: ConversationList, uuid: Uuid) -> Result<(), SplitLoaderEr
     Ok(())
 }
 
-/// Does the same as soon as that code has loaded.
+/// Takes a conversation out of the archive as soon as the code for that has loaded.
 pub(crate) fn unarchive(list: ConversationList, uuid: Uuid) {
     spawn_local(async move {
         browser::load_chunk(async || unarchive_now(list, uuid).await.ok(), || true).await;
@@ -54,29 +54,35 @@ pub(crate) fn unarchive(list: ConversationList, uuid: Uuid) {
 
 /// Renders the header. In the browser, the server's stays until the code of the frame has loaded.
 pub(crate) fn header(props: impl Fn() -> HeaderProps + Send + 'static) -> AnyView {
-    deferred(HEADER_ID, move || {
-        draw_frame(FramePart::Header(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
-    })
+    deferred(HEADER_ID, move || draw_loaded(FramePart::Header(Box::new(props()))))
 }
 
-/// Renders the sidebar in the same way.
+/// Renders the sidebar. In the browser, the server's stays until the code of the frame has loaded.
 pub(crate) fn sidebar(props: impl Fn() -> SidebarProps + Send + 'static) -> AnyView {
-    deferred(SIDEBAR_ID, move || {
-        draw_frame(FramePart::Sidebar(Box::new(props()))).now_or_never().and_then(Result::ok).into_any()
-    })
+    deferred(SIDEBAR_ID, move || draw_loaded(FramePart::Sidebar(Box::new(props()))))
+}
+
+/// Renders a part, whose code is here by now.
+fn draw_loaded(part: FramePart) -> AnyView {
+    draw_frame(part).now_or_never().and_then(Result::ok).into_any()
 }
 
 const LOAD: Load = || load_frame().map(|loaded| loaded.is_ok()).boxed_local();
 
-/// Creates the chunk with the frame. Loads it when the user starts to write or uses the frame, and builds the frame then.
+/// Creates the chunk with the frame. Loads it when the user starts to write or uses the frame, and builds the frame
+/// then.
 pub(crate) fn use_chunk() -> Chunk {
     let chunk = Chunk::new(LOAD, false);
+    let listening = StoredValue::new_local(None);
     effect(move || {
         browser::at_first_key(move || chunk.fetch());
-        browser::when_used(&[HEADER_ID, SIDEBAR_ID], move || chunk.want());
+        listening.set_value(Some(browser::when_used(&[HEADER_ID, SIDEBAR_ID], move || chunk.want())));
     });
     effect(move || {
         if chunk.is_here.get() {
+            if let Some(end) = listening.try_update_value(Option::take).flatten() {
+                end();
+            }
             spawn_local(build_deferred());
         }
     });

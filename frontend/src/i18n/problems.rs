@@ -15,8 +15,8 @@ impl Language {
         }
     }
 
-    /// Returns the message for a problem code of the server (the last segment of the problem's type) and its HTTP status.
-    /// `None`: the page shows the server's English message.
+    /// Returns the message for a problem code of the server (the last segment of the problem's type) and its HTTP
+    /// status. `None`: the page shows the server's English message.
     pub(crate) fn problem(self, code: &str, status: u16) -> Option<&'static str> {
         if code == "turn-running" {
             return Some(self.turn_running());

@@ -1,5 +1,5 @@
-//! Creates a Python environment for the tests: with the official SDKs of MCP and OpenAI, for a real tool server and a real
-//! API client, and with validators of files. It is in `target`.
+//! Creates a Python environment for the tests: with the official SDKs of MCP and OpenAI, for a real tool server and a
+//! real API client, and with validators of files. It is in `target`.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Splits a WASM module into a main part and chunks that are loaded when they are first needed. Split points are marked
-//! in the source with `wasm_split`. Code that is reachable from the split points of only one chunk goes into that chunk.
-//! Code that several chunks need goes into a chunk that these share, which is named after them.
+//! in the source with `wasm_split`. Code that is reachable from the split points of only one chunk goes into that
+//! chunk. Code that several chunks need goes into a chunk that these share, which is named after them.
 
 use std::{
     collections::BTreeSet,

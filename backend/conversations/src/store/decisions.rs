@@ -220,13 +220,10 @@ pub(crate) async fn replace_reviews(
 pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     // Calls without a hash were not reviewed.
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
-    let rows: Vec<ReviewRow> = db.reader().list_by_ids(select!(
-            "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN ("
-        ),
-        &ids,
-        ") ORDER BY created_at, id",
-    )
-    .await?;
+    let select = select!(
+        "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN ("
+    );
+    let rows: Vec<ReviewRow> = db.reader().list_by_ids(select, &ids, ") ORDER BY created_at, id").await?;
     let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
     for row in rows {
         reviews.entry(row.tool_call_id).or_default().push(row.into());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tallybook_agent::CallFile;
 use tallybook_database::{Database, Transaction, select, with_retries};
-use tallybook_files::{FileRow, file_columns};
+use tallybook_files::{FileId, FileRow, file_columns};
 use tallybook_protocol::{MessageFile, MessageId, ToolCallId};
 
 use crate::store::rows::{ConversationId, MessageRow, ToolCallRow, is_copied};
@@ -35,12 +35,19 @@ impl MessageFileRow {
 
 /// Stores the files of a new message.
 pub(crate) async fn create(tx: &mut Transaction, message: MessageId, files: &[FileRow]) -> sqlx::Result<()> {
+    let files: Vec<FileId> = files.iter().map(|file| file.id).collect();
+    create_in_order(tx, "INSERT INTO message_files (message_id, position, file_id) VALUES ", message.0, &files).await
+}
+
+/// Stores files of a message or of a call. `insert` is the text before the first row's values: the owner, the position
+/// and the file.
+async fn create_in_order(tx: &mut Transaction, insert: &'static str, owner: i64, files: &[FileId]) -> sqlx::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let mut insert = tx.query("INSERT INTO message_files (message_id, position, file_id) VALUES ");
+    let mut insert = tx.query(insert);
     insert.push_rows((0_i32..).zip(files), |row, (position, file)| {
-        row.push(message).push(position).push(file.id);
+        row.push(owner).push(position).push(*file);
     });
     insert.execute().await.map(|_| ())
 }
@@ -143,14 +150,8 @@ struct CallFileRow {
 
 /// Stores the files of a call that ends in this transaction.
 pub(crate) async fn create_of_call(tx: &mut Transaction, id: ToolCallId, files: &[CallFile]) -> sqlx::Result<()> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let mut insert = tx.query("INSERT INTO tool_call_files (tool_call_id, position, file_id) VALUES ");
-    insert.push_rows((0_i32..).zip(files), |row, (position, file)| {
-        row.push(id).push(position).push(file.row_id);
-    });
-    insert.execute().await.map(|_| ())
+    let files: Vec<FileId> = files.iter().map(|file| FileId(file.row_id)).collect();
+    create_in_order(tx, "INSERT INTO tool_call_files (tool_call_id, position, file_id) VALUES ", id.0, &files).await
 }
 
 /// A file of a call of a message.

@@ -53,28 +53,26 @@ pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::R
 /// Returns the estimated sizes of the messages `ids` in a prompt.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
     // MySQL returns sums of integers as decimals.
-    db.reader().list_by_ids(select!(
-            "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
-             FROM model_calls k WHERE k.message_id = m.id \
-             AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
-             65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) FROM tool_calls t \
-             WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
-             FROM copied_model_calls k WHERE k.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN \
-             OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
-             FROM copied_tool_calls t WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
-             ELSE f.text_bytes END) FROM message_files x JOIN files f ON f.id = x.file_id \
-             WHERE x.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
-             WHERE t.message_id = m.id) + (SELECT COUNT(*) FROM copied_tool_calls t \
-             WHERE t.message_id = m.id) AS calls, EXISTS (SELECT 1 FROM tool_calls t \
-             JOIN tool_call_files x ON x.tool_call_id = t.id WHERE t.message_id = m.id \
-             UNION ALL SELECT 1 FROM message_files x WHERE x.message_id = m.id \
-             AND x.copied_call_id IS NOT NULL) AS has_call_files \
-             FROM messages m WHERE m.id IN ("
-        ),
-        ids,
-        ")",
-    )
-    .await
+    let select = select!(
+        "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
+         FROM model_calls k WHERE k.message_id = m.id \
+         AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
+         65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) FROM tool_calls t \
+         WHERE t.message_id = m.id), 0) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
+         FROM copied_model_calls k WHERE k.message_id = m.id), 0) + COALESCE((SELECT SUM(CASE WHEN \
+         OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
+         FROM copied_tool_calls t WHERE t.message_id = m.id), 0) + \
+         COALESCE((SELECT SUM(CASE WHEN f.text_bytes > 262144 THEN 262144 \
+         ELSE f.text_bytes END) FROM message_files x JOIN files f ON f.id = x.file_id \
+         WHERE x.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
+         WHERE t.message_id = m.id) + (SELECT COUNT(*) FROM copied_tool_calls t \
+         WHERE t.message_id = m.id) AS calls, EXISTS (SELECT 1 FROM tool_calls t \
+         JOIN tool_call_files x ON x.tool_call_id = t.id WHERE t.message_id = m.id \
+         UNION ALL SELECT 1 FROM message_files x WHERE x.message_id = m.id \
+         AND x.copied_call_id IS NOT NULL) AS has_call_files \
+         FROM messages m WHERE m.id IN ("
+    );
+    db.reader().list_by_ids(select, ids, ")").await
 }
 
 /// Lists the tree nodes of all messages of a conversation, oldest first and each after its parent.

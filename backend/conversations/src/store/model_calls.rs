@@ -61,18 +61,15 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: Messag
 
 /// Lists the steps of the turns `message_ids`, which must be sorted. Includes the steps of copied answers.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    db.reader().list_union_by_ids((
-            select!(
-                "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, blocks \
-                 FROM model_calls WHERE purpose = 'answer' AND message_id IN ("
-            ),
-            ") UNION ALL SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, \
-             blocks FROM copied_model_calls WHERE message_id IN (",
+    let selects = (
+        select!(
+            "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, blocks \
+             FROM model_calls WHERE purpose = 'answer' AND message_id IN ("
         ),
-        message_ids,
-        ") ORDER BY message_id, step",
-    )
-    .await
+        ") UNION ALL SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, error, \
+         blocks FROM copied_model_calls WHERE message_id IN (",
+    );
+    db.reader().list_union_by_ids(selects, message_ids, ") ORDER BY message_id, step").await
 }
 
 /// Lists the usage of each turn of a conversation: sums over its stored model calls, without auxiliary calls for titles

@@ -77,8 +77,8 @@ pub(crate) struct Reserved {
     pub cost_nanos: i64,
 }
 
-/// Returns what the requests and running turns of the owner of a budget reserve, without those of `turn`. A turn that no
-/// longer runs reserves nothing.
+/// Returns what the requests and running turns of the owner of a budget reserve, without those of `turn`. A turn that
+/// no longer runs reserves nothing.
 pub(crate) async fn sum_reserved(
     tx: &mut Transaction,
     owner: BudgetOwner,

@@ -1,5 +1,5 @@
-//! The documents of a conversation under distinct names. Envelopes in prompts and the tool `read_file` use the same names,
-//! so that a model can read each document even if several have the same name.
+//! The documents of a conversation under distinct names. Envelopes in prompts and the tool `read_file` use the same
+//! names, so that a model can read each document even if several have the same name.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -20,7 +20,8 @@ const MAX_SEARCHED_PAGES: i32 = 10_000;
 /// Maximum number of lines that a search returns.
 const MAX_FOUND: usize = 30;
 
-/// Maximum length of a line that a search returns, in characters. Of a longer line, it returns the part around the match.
+/// Maximum length of a line that a search returns, in characters. Of a longer line, it returns the part around the
+/// match.
 const MAX_LINE_CHARS: usize = 300;
 
 /// Number of characters before the match that a search returns of a long line.

@@ -88,7 +88,8 @@ pub(crate) async fn create_chunk(db: &Database, sha256: &str, position: i32, byt
     }
 }
 
-/// Marks content as complete if this number of parts is stored. Otherwise it was purged meanwhile, and stays incomplete.
+/// Marks content as complete if this number of parts is stored. Otherwise it was purged meanwhile, and stays
+/// incomplete.
 pub(crate) async fn complete(db: &Database, sha256: &str, parts: i32) -> sqlx::Result<()> {
     let time = now();
     db.writer()
@@ -152,8 +153,8 @@ pub(crate) async fn delete_unused(db: &Database, sha256: &str, before: DateTime<
     Ok(deleted.rows == 1)
 }
 
-/// Deletes complete content with its parts and its text, whenever it was used. Returns `false` if an upload has replaced
-/// it meanwhile. Fails with a violation of a foreign key if a file refers to it.
+/// Deletes complete content with its parts and its text, whenever it was used. Returns `false` if an upload has
+/// replaced it meanwhile. Fails with a violation of a foreign key if a file refers to it.
 pub(crate) async fn delete_complete(db: &Database, blob: &BlobRow) -> sqlx::Result<bool> {
     let deleted = db
         .writer()

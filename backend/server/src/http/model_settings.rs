@@ -130,8 +130,8 @@ pub(crate) async fn delete(
 
 /// Asks a model a few short questions.
 ///
-/// If the model fails, the response has `ok: false` and the reason. The test takes at most 90 seconds. The body may have
-/// changes of an added model. Its stored key is used if the changes have no key, and neither another provider nor
+/// If the model fails, the response has `ok: false` and the reason. The test takes at most 90 seconds. The body may
+/// have changes of an added model. Its stored key is used if the changes have no key, and neither another provider nor
 /// another URL.
 #[utoipa::path(
     post, path = "/api/admin/models/{name}/test", operation_id = "test_model", tag = "Models",

@@ -164,7 +164,8 @@ on_every_engine! {
             env!("CARGO_BIN_EXE_tallybook")
         );
         std::fs::write(path("script"), script).unwrap();
-        // Copied by another process: a program that is open for writing, also in a child of this one, cannot be started.
+        // Copied by another process: a program that is open for writing, also in a child of this one, cannot be
+        // started.
         let copied = Command::new("install").arg(path("script")).arg(path("program")).status().unwrap();
         assert!(copied.success());
         let program = path("program");

@@ -1,5 +1,6 @@
-//! Inputs that wait until the code that handles them has loaded: the reducer is in the WASM chunk with messages, because
-//! a new chat needs it only when the user sends something. What the user writes and sends is shown at once (`shell`).
+//! Inputs that wait until the code that handles them has loaded: the reducer is in the WASM chunk with messages,
+//! because a new chat needs it only when the user sends something. What the user writes and sends is shown at once
+//! (`shell`).
 
 use std::{collections::VecDeque, mem::discriminant};
 

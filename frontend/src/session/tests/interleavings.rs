@@ -1,6 +1,6 @@
 //! Generates sequences of events: responses that overtake each other, streams that break, uploads, edits, stops, other
-//! tabs, a feed that is late or silent. In any order, no typed text and no attached file is lost, and in the end the page
-//! shows what the server has.
+//! tabs, a feed that is late or silent. In any order, no typed text and no attached file is lost, and in the end the
+//! page shows what the server has.
 
 use proptest::prelude::*;
 use tallybook_protocol::MessageStatus::Complete;

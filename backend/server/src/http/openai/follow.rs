@@ -1,8 +1,8 @@
 //! Follows an answer for an API client: a turn or a direct model call. A turn that waits for approval is followed
 //! across its runs, until it ends. If the client disconnects, the turn is stopped.
 //!
-//! A [`Sink`] receives the answer, and a [`Writer`] writes it as a stream. `chunk` implements them for chat completions,
-//! `responses` and `thread` for the other APIs.
+//! A [`Sink`] receives the answer, and a [`Writer`] writes it as a stream. `chunk` implements them for chat
+//! completions, `responses` and `thread` for the other APIs.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -1,7 +1,7 @@
 //! HTTP handlers for the admin pages under `/admin`, which the server renders and which work without scripts: the tool
 //! history, its statistics, the settings of the server (`settings`), groups and budgets. Also the access log
-//! (`access_log`). `i18n` has the text of the pages, `refusals` that of refused changes, and `format` formats numbers and times. `layout` has the frame of
-//! every page, and serves the optional script.
+//! (`access_log`). `i18n` has the text of the pages, `refusals` that of refused changes, and `format` formats numbers
+//! and times. `layout` has the frame of every page, and serves the optional script.
 
 mod access_log;
 mod budgets;

@@ -113,8 +113,8 @@ impl Repeated {
     }
 }
 
-/// Parses a request of `api_client`, as [`parse_chat_request`](crate::http::openai::parse::parse_chat_request) does. Also
-/// returns the properties that the response repeats, and whether it is streamed.
+/// Parses a request of `api_client`, as [`parse_chat_request`](crate::http::openai::parse::parse_chat_request) does.
+/// Also returns the properties that the response repeats, and whether it is streamed.
 pub(crate) fn parse_response_request(
     body: &str,
     headers: &HeaderMap,

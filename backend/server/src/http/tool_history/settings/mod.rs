@@ -134,9 +134,10 @@ async fn render(
 ) -> HttpResponse {
     let frame = Frame::of(state, request);
     let read = async {
-        Ok::<_, SettingsError>((state.settings.find_settings().await?, state.settings.list_settings_changes().await?))
+        let settings = &state.settings;
+        Ok::<_, SettingsError>((settings.find_settings_with_problems().await?, settings.list_settings_changes().await?))
     };
-    let (current, history) = match read.await {
+    let ((current, problems), history) = match read.await {
         Ok(read) => read,
         Err(error) => return refusal(frame, request, &error.into()),
     };
@@ -150,7 +151,6 @@ async fn render(
     let models = ModelNames { all, writers, reviewers };
     let texts = frame.texts;
     let changes = history.items.iter().take(MAX_CHANGES).map(|change| entry(change, &current, texts)).collect();
-    let problems = state.settings.list_setting_problems().await;
     let problems = problems.iter().map(|problem| texts.setting_problem(problem)).collect();
     let status = status_of(error.as_ref());
     let is_kept = entered.is_some();
