@@ -68,6 +68,14 @@ export async function holdProgram(page: Page, file = "tallybook_bg"): Promise<()
   return held.open;
 }
 
+/**
+ * Returns the place and size of an element in the window, in CSS pixels. Finds and measures it in one step: between two steps, the
+ * page may replace it by its mounted version.
+ */
+export function boxOf(target: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  return target.evaluate((element) => element.getBoundingClientRect().toJSON());
+}
+
 /** Returns the tool calls of an answer. Calls in groups that were never opened are not in the document. */
 export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");

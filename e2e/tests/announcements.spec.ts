@@ -1,6 +1,6 @@
 // Tests what the page says while the user waits, how it announces the end of an answer, usage, reduced motion, and small screens.
 
-import { ChatPage, openGroups } from "../kit/chat.ts";
+import { ChatPage, boxOf, openGroups } from "../kit/chat.ts";
 import { playTurn, playTurnByClock, scriptTurn, started } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -142,6 +142,6 @@ test("at 360 pixels, everything fits and touch targets are large enough", async 
   const thread = page.locator("#thread");
   expect(await thread.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
   for (const line of await page.locator(".tool-line").all()) {
-    expect((await line.boundingBox())!.height).toBeGreaterThanOrEqual(44);
+    expect((await boxOf(line)).height).toBeGreaterThanOrEqual(44);
   }
 });

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { Locator } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf } from "../kit/chat.ts";
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -86,8 +86,8 @@ test("a question can be edited in place, and the edit can be canceled", async ({
     await page.mouse.move(0, 0);
     const back = question.getByTestId("newer-version");
     await expect(back.locator(".icon")).toBeVisible();
-    const [version, bubble] = [await back.boundingBox(), await question.locator(".bubble").boundingBox()];
-    expect(bubble!.x - version!.x - version!.width).toBeLessThan(16);
+    const [version, bubble] = [await boxOf(back), await boxOf(question.locator(".bubble"))];
+    expect(bubble.x - version.x - version.width).toBeLessThan(16);
   });
 
   await question.getByTestId("older-version").click();

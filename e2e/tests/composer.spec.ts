@@ -1,6 +1,6 @@
 // Tests the message field: it grows, breaks lines, sends, and ignores keys that belong to an input method.
 
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -10,7 +10,7 @@ test("the message field grows with its text, up to a height from which it scroll
   await expect(field).toBeFocused();
   // Once the page is interactive, it does not replace the field during the measurement.
   await alive(page);
-  const height = async () => (await page.locator(".composer-field").boundingBox())!.height;
+  const height = async () => (await boxOf(page.locator(".composer-field"))).height;
   const one = await height();
   await page.keyboard.type("One line");
   expect(await height()).toBe(one);

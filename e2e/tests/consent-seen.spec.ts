@@ -1,6 +1,7 @@
 // Tests that a card shows what runs: hidden characters appear as codes, and an input can be allowed only after all of it was visible.
 
 import type { Page } from "@playwright/test";
+import { boxOf } from "../kit/chat.ts";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { goOn, onDecision, openWaiting, pay, waiting } from "../kit/consent.ts";
 import { type Call, call, conversation, open } from "../kit/seed.ts";
@@ -137,7 +138,7 @@ for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 
   test(`a card is readable and its buttons are reachable on ${name}`, async ({ page }) => {
     await page.setViewportSize({ width, height });
     await openWaiting(page, waiting(pay(5), pay(6)));
-    const thread = (await page.locator("#thread").boundingBox())!;
+    const thread = await boxOf(page.locator("#thread"));
     expect(thread.height, "enough space to read").toBeGreaterThan(height / 2);
     const first = page.getByTestId("consent").first();
     await expect(first.getByRole("heading", { level: 3 }).first(), "the first card is in view").toBeInViewport();

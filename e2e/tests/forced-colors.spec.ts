@@ -1,5 +1,6 @@
 // Tests forced colors, 400 % zoom, print, and reduced motion.
 
+import { boxOf } from "../kit/chat.ts";
 import { violations } from "../kit/axe.ts";
 import { playTurn } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
@@ -26,7 +27,7 @@ test("at 400 % zoom, most of the height is left for the messages", async ({ page
   await open(page, TALK);
   // A window of 1280 × 720 at 400 % zoom.
   await page.setViewportSize({ width: 320, height: 180 });
-  await expect.poll(async () => (await page.locator("#thread").boundingBox())!.height).toBeGreaterThan(80);
+  await expect.poll(async () => (await boxOf(page.locator("#thread"))).height).toBeGreaterThan(80);
   await expect(page.getByTestId("composer")).toBeInViewport({ ratio: 1 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
 });

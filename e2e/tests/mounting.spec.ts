@@ -2,7 +2,7 @@
 // does meanwhile is lost.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive, holdProgram, mounted } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf, holdProgram, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { textFile } from "../kit/files.ts";
 import { expect, test } from "../kit/test.ts";
@@ -89,7 +89,7 @@ test("a page becomes interactive while the user selects text with the mouse", as
   await page.goto(address, { waitUntil: "commit" });
   const answer = page.locator(`article[data-role="assistant"]`).last().locator(".prose").last();
   await expect(page.getByTestId("composer"), "the document's script has run").toBeFocused();
-  const box = (await answer.boundingBox())!;
+  const box = await boxOf(answer);
   await page.mouse.move(box.x + 1, box.y + 5);
   await page.mouse.down();
   await page.mouse.move(box.x + 20, box.y + 5);

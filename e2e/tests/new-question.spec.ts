@@ -1,6 +1,6 @@
 // Tests that a new question moves to the top, and that its answer grows below it.
 
-import { ChatPage, alive, mounted } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf, mounted } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -17,7 +17,7 @@ test("the question moves to the top, nothing jumps at the end, and no unneeded s
 
   const answer = await chat.ask("What is 2 + 3?");
   const question = chat.messages.last().locator("xpath=preceding-sibling::article[1]");
-  const top = async () => (await question.boundingBox())!.y - (await thread.boundingBox())!.y;
+  const top = async () => (await boxOf(question)).y - (await boxOf(thread)).y;
   await expect.poll(top, "at the top").toBeLessThan(8);
   await expect(answer.getByTestId("copy-answer")).toBeVisible();
   expect(await top()).toBeGreaterThan(-8);
@@ -40,8 +40,8 @@ test("there is no gap between the last message and the message field", async ({ 
   await page.goto(await converse(request, 8));
   await alive(page);
   const gap = async () => {
-    const end = (await chat.messages.last().boundingBox())!;
-    return (await page.locator(".dock").boundingBox())!.y - (end.y + end.height);
+    const end = await boxOf(chat.messages.last());
+    return (await boxOf(page.locator(".dock"))).y - (end.y + end.height);
   };
   await mounted(page);
   await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
@@ -63,7 +63,7 @@ test("a long message of the user is folded", async ({ page }) => {
   const bubble = page.locator(".bubble-text");
   const fold = page.getByTestId("fold");
   await expect(fold).toHaveAttribute("aria-expanded", "false");
-  const height = async () => (await bubble.boundingBox())!.height;
+  const height = async () => (await boxOf(bubble)).height;
   const folded = await height();
   await fold.press("Enter");
   await expect(fold).toHaveAttribute("aria-expanded", "true");

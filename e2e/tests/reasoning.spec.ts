@@ -1,6 +1,6 @@
 // Tests the reasoning that a model shows: one line during and after it, which opens to show the reasoning as plain text.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, boxOf } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -54,8 +54,8 @@ test("reasoning is a line that can be opened by keyboard while it streams, and s
   await line.click();
   await expect(words).toHaveText(`${HOSTILE}, and more.`);
   // The line is above the answer's text, and is not part of it.
-  const [lineBox, proseBox] = [await line.boundingBox(), await chat.answers.first().locator("strong").boundingBox()];
-  expect(lineBox!.y).toBeLessThan(proseBox!.y);
+  const [lineBox, proseBox] = [await boxOf(line), await boxOf(chat.answers.first().locator("strong"))];
+  expect(lineBox.y).toBeLessThan(proseBox.y);
 });
 
 test("each step's reasoning keeps its position, and is grouped with the calls around it", async ({ page, model }) => {

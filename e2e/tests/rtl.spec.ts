@@ -1,5 +1,6 @@
 // Tests right-to-left text: it begins on the right, with its bullets, quote lines and tables. Code and formulas stay left to right.
 
+import { boxOf } from "../kit/chat.ts";
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -41,8 +42,8 @@ test("blocks, bubbles and fields start on the side of their text's direction", a
   });
 
   await test.step("a table is on that side", async () => {
-    const [answered, table] = [await answer.locator("p").first().boundingBox(), await answer.locator("table").boundingBox()];
-    expect(Math.abs(answered!.x + answered!.width - table!.x - table!.width)).toBeLessThan(3);
+    const [answered, table] = [await boxOf(answer.locator("p").first()), await boxOf(answer.locator("table"))];
+    expect(Math.abs(answered.x + answered.width - table.x - table.width)).toBeLessThan(3);
   });
 
   await test.step("the message field follows the direction of its first letter", async () => {

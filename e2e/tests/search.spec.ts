@@ -26,7 +26,7 @@ function hits(from: number, count: number): object[] {
 
 async function openSearch(page: Page, words: string): Promise<void> {
   await page.goto("/");
-  await expect(page.getByTestId("search")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+Shift+F");
   await expect(page.getByTestId("search")).toBeFocused();
   // Inserts the whole text at once, because the page sends a search at each pause between keys.

@@ -1,11 +1,11 @@
 // Tests the start page, the header, the folded sidebar, recovery actions after a failure, and the positions of elements.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf } from "../kit/chat.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-const top = async (page: Page, place: string) => (await page.locator(place).first().boundingBox())!;
+const top = (page: Page, place: string) => boxOf(page.locator(place).first());
 
 test("the start page shows the available tools with their descriptions", async ({ page, request }) => {
   const { items: tools }: { items: { name: string; description: string }[] } = await (
@@ -19,8 +19,8 @@ test("the start page shows the available tools with their descriptions", async (
   const about = page.locator(".tool-about:popover-open");
   await page.getByTestId("tool-chip").first().click();
   expect(tools[0]!.description).toContain((await about.textContent())!);
-  const [chip, told] = [await page.getByTestId("tool-chip").first().boundingBox(), await about.boundingBox()];
-  expect(Math.abs(told!.y - (chip!.y + chip!.height)), "next to its name").toBeLessThan(12);
+  const [chip, told] = [await boxOf(page.getByTestId("tool-chip").first()), await boxOf(about)];
+  expect(Math.abs(told.y - (chip.y + chip.height)), "next to its name").toBeLessThan(12);
   await page.keyboard.press("Escape");
   await expect(about).toHaveCount(0);
   for (const tool of await page.locator(".example-tool").allTextContents()) {
@@ -64,8 +64,8 @@ test("the header names the conversation, and can rename, export and delete it", 
   await expect(menu).toHaveText("What is 2 + 3?");
   await menu.click();
   await expect(page.getByTestId("markdown")).toBeVisible();
-  const [button, list] = [await menu.boundingBox(), await top(page, "#conversation-menu")];
-  expect(Math.abs(list.y - (button!.y + button!.height)), "it opens below its button").toBeLessThan(12);
+  const [button, list] = [await boxOf(menu), await top(page, "#conversation-menu")];
+  expect(Math.abs(list.y - (button.y + button.height)), "it opens below its button").toBeLessThan(12);
   await page.getByTestId("menu-rename").click();
   await expect(page.getByTestId("markdown")).toBeHidden();
   const field = page.locator(".header").getByTestId("rename-field");
@@ -124,7 +124,7 @@ test("an answer is closer to its question than to the next one", async ({ page }
   const [question, answer, next] = [
     await top(page, '[data-role="user"] .bubble'),
     await top(page, '[data-role="assistant"] .prose'),
-    (await page.locator('[data-role="user"] .bubble').last().boundingBox())!,
+    await boxOf(page.locator('[data-role="user"] .bubble').last()),
   ];
   const [before, after] = [answer.y - question.y - question.height, next.y - answer.y - answer.height];
   expect(before).toBeLessThan(after / 2);

@@ -1,7 +1,7 @@
 // Tests the lines of tool calls: what they show, how they are grouped, and their details.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, boxOf, toolCalls } from "../kit/chat.ts";
 import { playTurn, playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -219,7 +219,7 @@ test("opening a call moves neither the call nor the page, even while the answer 
   await expect(page.getByText("And then")).toBeInViewport();
 
   const line = page.getByTestId("tool-call");
-  const place = async () => (await line.boundingBox())!.y;
+  const place = async () => (await boxOf(line)).y;
   const before = await place();
   await line.click();
   await expect(page.getByTestId("tool-call-details")).toBeVisible();

@@ -1,7 +1,7 @@
 // Tests the tools panel of a conversation: the available tools by server, and turning tools off.
 
 import type { Page, Request } from "@playwright/test";
-import { alive } from "../kit/chat.ts";
+import { alive, boxOf } from "../kit/chat.ts";
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -140,7 +140,7 @@ test("on a phone, the panel slides up from the bottom", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.getByTestId("open-tools").click();
   await expect(page.getByTestId("tool-server")).toHaveCount(4);
-  const sheet = (await page.getByTestId("tools-panel").boundingBox())!;
+  const sheet = await boxOf(page.getByTestId("tools-panel"));
   expect([sheet.x, sheet.width, Math.round(sheet.y + sheet.height)]).toEqual([0, 360, 640]);
   expect(sheet.y).toBeGreaterThan(40);
   expect(await page.getByTestId("tools-panel").evaluate((shown) => shown.scrollWidth - shown.clientWidth)).toBe(0);

@@ -1,7 +1,7 @@
 // Tests the main uses of the page by touch on a phone: the user reaches everything by tapping and scrolling alone.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage, alive, holdProgram, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, boxOf, holdProgram, toolCalls } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { attach, textFile } from "../kit/files.ts";
 import { expect, test } from "../kit/test.ts";
@@ -42,8 +42,11 @@ async function swipeDown(page: Page, times: number): Promise<void> {
 
 async function expectSize(target: Locator, least: number): Promise<void> {
   await expect(target).toBeVisible();
-  const { width, height } = (await target.boundingBox())!;
-  expect(Math.min(width, height), await target.evaluate((element) => element.outerHTML.slice(0, 200))).toBeGreaterThanOrEqual(least);
+  const size = async () => {
+    const { width, height } = await boxOf(target);
+    return Math.min(width, height);
+  };
+  await expect.poll(size, String(target)).toBeGreaterThanOrEqual(least);
 }
 
 /** Returns the visible controls that are too small for a finger. Links within a text may be as high as its lines. */
