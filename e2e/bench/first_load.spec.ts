@@ -1,8 +1,9 @@
 // Measures the cost of a first visit, compared with a page that has the same content but no scripts. Each visit uses a new
 // browser with an empty cache; the two pages alternate.
 
-import type { BrowserType } from "@playwright/test";
+import type { BrowserType, Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 import { QUICK, figure, median } from "./figure.ts";
 import { fetchRaw, visitBoth } from "./still.ts";
@@ -14,39 +15,39 @@ const ROUNDS = QUICK ? 1 : 7;
 /** Number of turns in the conversation. Each turn has two messages. */
 const TURNS = 10;
 
-const GOALS = { kilobytes: 350, paint: 2.5, shift: 0, blocking: 100 };
+const GOALS = { kilobytes: 320, paint: 2.5, shift: 0, blocking: 100 };
 
 test("a new chat", async ({ playwright, server }) => {
   await compare(playwright.chromium, server.url, "/");
 });
 
 test(`a conversation of ${2 * TURNS} messages`, async ({ playwright, server, request }) => {
-  const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
-  for (let turn = 1; turn <= TURNS; turn++) {
-    // The response is the turn's event stream, which ends with the turn.
-    const sent = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: `What is (12.5 + ${turn}) × 4?` } });
-    expect(await sent.text()).toContain("event: message_end");
-  }
-  await compare(playwright.chromium, server.url, `/c/${uuid}`);
+  await compare(playwright.chromium, server.url, await converse(request, TURNS));
 });
 
 test("the first message", async ({ playwright, server }) => {
+  await further(playwright.chromium, `${server.url}/`, async (page) => {
+    await new ChatPage(page).ask("What is (12.5 + 7.25) × 4?");
+  });
+});
+
+test("the first press in a conversation", async ({ playwright, server, request }) => {
+  await further(playwright.chromium, server.url + (await converse(request, TURNS)), async (page) => {
+    await page.getByTestId("tool-group").last().click();
+    await expect(page.locator(".tool-line").last()).toBeVisible();
+  });
+});
+
+/** Measures what an action on a page that has settled costs in addition. */
+async function further(browsers: BrowserType, address: string, act: (page: Page) => Promise<void>): Promise<void> {
   const costs: Visit[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    costs.push(
-      await visit(playwright.chromium, `${server.url}/`, "body[data-alive]", {
-        act: async (page) => {
-          await new ChatPage(page).ask("What is (12.5 + 7.25) × 4?");
-        },
-      }),
-    );
-  }
+  for (let round = 0; round < ROUNDS; round++) costs.push(await visit(browsers, address, "body[data-alive]", { act }));
   const bytes = costs[0]!.bytes;
   const all = [...bytes.values()].reduce((sum, size) => sum + size, 0);
   figure("on the wire in all", all / 1000, "KB");
   for (const [kind, size] of bytes) figure(`of that ${kind}`, size / 1000, "KB");
   figure("blocking time", median(costs.map((cost) => cost.blocking)), "ms", GOALS.blocking);
-});
+}
 
 async function compare(browsers: BrowserType, url: string, path: string): Promise<void> {
   const { ours, theirs } = await visitBoth(browsers, url, path, ROUNDS);

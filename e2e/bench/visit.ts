@@ -44,7 +44,10 @@ interface How {
   slow?: boolean;
 }
 
-/** Visits a page with a new browser, until the page matches the selector `alive` and has settled. Returns the cost. */
+/**
+ * Visits a page with a new browser, until the page matches the selector `alive` and has settled. The visitor then moves the mouse
+ * and goes to the message field. Returns the cost.
+ */
 export async function visit(browsers: BrowserType, address: string, alive: string, how: How = {}): Promise<Visit> {
   const { act, slow } = how;
   const browser = await browsers.launch(chromium.launchOptions);
@@ -58,18 +61,28 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
   const settles = page.waitForEvent("console", { predicate: (message) => message.text() === SETTLED });
   await page.goto(address, { waitUntil: "commit" });
   await settles;
+  // Every visitor moves the mouse and goes to the message field.
+  await page.mouse.move(300, 300);
+  await page.mouse.move(600, 400);
+  await page.locator("#composer").focus();
+  await settled(page);
   if (act) {
     bytes.clear();
     await page.evaluate(() => {
       window.first.blocking = 0;
     });
     await act(page);
-    await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
+    await settled(page);
   }
   const first = await page.evaluate(() => window.first);
   expect(first.paint, "the page was painted").toBeGreaterThan(0);
   await browser.close();
   return { bytes, ...first };
+}
+
+/** Waits until nothing has happened on the page for a while. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
 }
 
 /**

@@ -55,6 +55,9 @@ export async function alive(page: Page): Promise<void> {
 
 /** Waits until everything is interactive but the header and the list, which become interactive when they are used. */
 export async function mounted(page: Page): Promise<void> {
+  await alive(page);
+  // The code of the messages loads when they are used, for example when one gets the focus.
+  await page.evaluate(() => document.getElementById("thread")?.dispatchEvent(new FocusEvent("focusin", { bubbles: true })));
   await expect(page.locator("[data-drawn]:not(#header, #sidebar)")).toHaveCount(0);
 }
 

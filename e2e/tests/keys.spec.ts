@@ -143,7 +143,6 @@ test("Esc that ends an IME composition has no other effect", async ({ page, requ
   const asked = await request.post(`/api/conversations/${made.uuid}/messages`, { data: { content: "What is 1 + 1?" } });
   expect(await asked.text()).toContain("event: message_end");
   await page.goto(`/c/${made.uuid}`);
-  await alive(page);
   await mounted(page);
   const esc = async (field: string) => {
     for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {

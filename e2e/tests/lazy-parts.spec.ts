@@ -1,8 +1,8 @@
 // Tests the lazy parts of the page's WASM module and style: they load when they are needed, and can arrive late.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
-import { converse } from "../kit/converse.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
+import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -125,23 +125,60 @@ test("the first message of a chat is shown before the lazy part of messages is l
   await open(page);
   await page.getByTestId("composer").fill("What is 1 + 2?");
   await page.keyboard.press("Enter");
-  const question = page.locator(".first-question");
-  await expect(question).toHaveText("What is 1 + 2?");
+  const first = page.locator(".first-question");
+  await expect(first).toHaveText("What is 1 + 2?");
   load();
   const chat = new ChatPage(page);
   await expect(chat.messages).toHaveCount(2);
-  await expect(question).toHaveCount(0);
+  await expect(first).toHaveCount(0);
 });
 
-test("a conversation is readable before it is interactive, and says why it is not", async ({ page, request, tolerated }) => {
+test("a conversation loads the part with messages when one is used, and shows their times before", async ({ page, request }) => {
+  const asked: string[] = [];
+  page.on("request", (request) => MESSAGES.test(request.url()) && asked.push(request.url()));
+  await page.goto(await converse(request, 2));
+  await alive(page);
+  await expect(page.locator(".when time"), "in the user's time zone").toHaveText(Array.from({ length: 4 }, () => /^\d+:\d\d/));
+  await page.mouse.move(600, 200);
+  await page.getByTestId("composer").click();
+  await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
+  expect(asked).toEqual([]);
+  const { answers } = new ChatPage(page);
+  await answers.last().getByTestId("tool-group").click();
+  await expect(toolCalls(answers)).toHaveCount(2);
+  expect(asked).toHaveLength(1);
+  await expect(page.locator(".when time"), "each once").toHaveCount(4);
+});
+
+test("the up arrow edits the last question before the part with messages is loaded", async ({ page, request }) => {
+  await page.goto(await converse(request, 2));
+  await alive(page);
+  await expect(page.getByTestId("composer")).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("edit-field")).toBeFocused();
+  await expect(page.getByTestId("edit-field")).toHaveValue(question(1));
+});
+
+test("a conversation shows what another tab adds, although nobody has used it yet", async ({ page, request }) => {
+  await page.goto(await converse(request, 1));
+  await alive(page);
+  const chat = new ChatPage(page);
+  await (await request.post(`${chat.api()}/messages`, { data: { content: "What is 40 + 2?" } })).text();
+  await expect(chat.answers).toHaveCount(2);
+  await expect(chat.answers.last()).toContainText("42");
+});
+
+test("messages are readable before their code is loaded, and a press says why it does nothing yet", async ({ page, request, tolerated }) => {
   tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|HTTP status/i);
   let works = false;
   await page.route(MESSAGES, (route) => (works ? route.continue() : route.fulfill({ status: 503 })));
   await page.goto(await converse(request, 1));
-  await expect(notice(page)).toContainText("could not be loaded");
+  await alive(page);
   await expect(new ChatPage(page).answers, "the server-rendered conversation").toHaveCount(1);
+  await expect(notice(page), "nothing is missing yet").toBeHidden();
+  await page.getByTestId("tool-group").click();
+  await expect(notice(page)).toContainText("could not be loaded");
   works = true;
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "", { timeout: 20_000 });
   await expect(notice(page)).toBeHidden();
-  await expect(new ChatPage(page).answers).toHaveCount(1);
+  await expect(toolCalls(new ChatPage(page).answers), "the press is carried out").toHaveCount(2);
 });

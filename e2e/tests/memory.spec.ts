@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ChatPage, alive, holdProgram, mounted } from "../kit/chat.ts";
+import { ChatPage, holdProgram, mounted } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const always = join(tmpdir(), `tallybook-memory-${process.pid}.toml`);
@@ -47,7 +47,6 @@ test("a note says that earlier messages were summarized, and opens to show the s
     await page.reload({ waitUntil: "commit" });
   }
   release();
-  await alive(page);
   await mounted(page);
   await expect(note.locator("blockquote"), "an element that was opened before the page is interactive stays open").toBeVisible();
   await page.goto(`${server.url}/admin${new URL(page.url()).pathname.replace("/c/", "/conversations/")}`);

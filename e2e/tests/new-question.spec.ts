@@ -48,7 +48,6 @@ test("there is no gap between the last message and the message field", async ({ 
   expect(await gap(), "when the conversation opens").toBeLessThan(48);
   await chat.ask(`What is 2 + 3?\n${"Line\n".repeat(60)}`);
   await page.reload();
-  await alive(page);
   await mounted(page);
   await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
   expect(await gap(), "after a long message").toBeLessThan(48);

@@ -1,7 +1,7 @@
 // Tests playback of an answer: it grows as it did, and the user can pause it, step through it and seek, by mouse and by keyboard.
 
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage, act, alive, mounted, toolCalls } from "../kit/chat.ts";
+import { ChatPage, act, mounted, toolCalls } from "../kit/chat.ts";
 import { choose } from "../kit/listbox.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -25,7 +25,6 @@ test("the user can pause playback and change its speed", async ({ page, request,
   await page.goto(`/c/${uuid}`);
   await expect(page.getByTestId("more")).toBeVisible();
   // The message becomes interactive only while the clock runs.
-  await alive(page);
   await mounted(page);
   await page.clock.pauseAt(Date.now() + 60_000);
   await act(page.locator("article[data-role]").last(), "play-again");

@@ -154,7 +154,7 @@ test("a conversation that was deleted elsewhere shows that, and the draft moves 
 test("a tab that becomes visible reloads only the messages that may have changed", async ({ page, request }) => {
   const address = await converse(request, 5);
   await page.goto(address);
-  await alive(page);
+  await mounted(page);
   const read = () => page.waitForRequest((asked) => asked.method() === "GET" && asked.url().includes(`${address.slice(3)}?`));
   await setHidden(page, true);
   const asked = read();

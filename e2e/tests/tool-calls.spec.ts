@@ -1,7 +1,7 @@
 // Tests the lines of tool calls: what they show, how they are grouped, and their details.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, boxOf, toolCalls } from "../kit/chat.ts";
+import { ChatPage, boxOf, mounted, toolCalls } from "../kit/chat.ts";
 import { playTurn, playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -240,7 +240,8 @@ test("calls of the demo model are grouped after the answer, also after a reload"
   await expect(group(page)).toHaveText(/2 tool calls\s*add, multiply/);
   const shown = await answer.innerText();
   await page.reload();
-  await expect(page.locator(".message-foot time"), "the groups are interactive").toHaveCount(2);
+  await mounted(page);
+  await expect(page.locator(".message-foot time")).toHaveCount(2);
   expect(await chat.answers.last().innerText()).toBe(shown);
 
   const calls = page.getByTestId("tool-call");

@@ -3,8 +3,9 @@
 //! The browser attaches the page to the server-rendered elements around the messages and the message field, and to the
 //! messages, which stay as they are (`browser::attach`). It builds everything else again, part by part, from the data
 //! in the document, and shows each part in place of the server's, without a visible change. The header and the sidebar
-//! follow when they are used or must change (`components::lazy`). Leptos can instead attach
-//! itself to all of the server's elements (hydration), but the code for that would be a fifth of the download.
+//! follow when they are used or must change (`components::frame`), and so do the messages of a conversation in which no
+//! turn runs (`components::lazy`). Leptos can instead attach itself to all of the server's elements (hydration), but the
+//! code for that would be a fifth of the download.
 
 use std::sync::Arc;
 
@@ -212,11 +213,13 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let start = Start::load(address, folder, &*data).await;
             let title = start.content.title(language);
             let text = start.to_text();
-            let first_files = match start.content {
-                Content::Conversation(_) => Some(MESSAGE_FILES),
+            let first_files = match &start.content {
+                Content::Conversation(opened) if !opened.summary().is_idle() => Some(MESSAGE_FILES),
                 Content::Settings => Some(OTHER_FILES),
-                Content::NewChat | Content::Missing | Content::Failed(_) => None,
+                Content::Conversation(_) | Content::NewChat | Content::Missing | Content::Failed(_) => None,
             };
+            let lazy_style = matches!(start.content, Content::Conversation(_) | Content::Settings)
+                .then(|| lazy_style(folder));
             let program = |file: &str| {
                 view! {
                     <link
@@ -228,7 +231,6 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     />
                 }
             };
-            let lazy_style = first_files.map(|_| lazy_style(folder));
             let alive = text.is_some().then(|| {
                 view! {
                     // Painted only once the document is complete, so that nothing moves while the rest arrives. The

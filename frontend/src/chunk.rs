@@ -1,10 +1,10 @@
 //! A WASM chunk: code of the page in a file of its own, which is loaded when it is needed. If it fails to load, the
 //! page says so and retries.
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, join};
 use leptos::{prelude::*, task::spawn_local};
 
-use crate::browser;
+use crate::{browser, mount_schedule::in_place, reactive::effect};
 
 /// Loads a chunk with its style, and returns `true` if both succeeded.
 pub(crate) type Load = fn() -> LocalBoxFuture<'static, bool>;
@@ -40,27 +40,34 @@ impl Chunk {
         self.fetch();
     }
 
-    /// Loads the chunk, unless it is loaded or being loaded.
+    /// Loads the chunk once one of these events happens in one of the elements with these IDs, because the user then
+    /// waits for it.
+    pub(crate) fn want_when_used(self, ids: &'static [&'static str], events: &'static [&'static str]) {
+        let listening = StoredValue::new_local(None::<Box<dyn FnOnce()>>);
+        effect(move || {
+            if self.is_here.get() {
+                if let Some(end) = listening.try_update_value(Option::take).flatten() {
+                    end();
+                }
+            } else {
+                listening.set_value(Some(Box::new(browser::when_used(ids, events, move || self.want()))));
+            }
+        });
+    }
+
+    /// Loads the chunk, unless it is loaded or being loaded. Its code is used once the page is attached.
     pub(crate) fn fetch(self) {
         if self.is_here.get_untracked() || self.is_coming.get_value() {
             return;
         }
         self.is_coming.set_value(true);
-        spawn_local(async move { self.end(load(self.load, move || self.is_wanted.get_value()).await) });
-    }
-
-    /// Begins to load the chunk for a user who waits for it. Call [`Self::end`] with the result.
-    pub(crate) fn begin(self) -> impl Future<Output = bool> {
-        self.is_coming.set_value(true);
-        load(self.load, || true)
-    }
-
-    /// Records whether the chunk was loaded.
-    pub(crate) fn end(self, is_here: bool) {
-        self.is_coming.set_value(false);
-        // It may have been loaded twice at once.
-        if !self.is_here.get_untracked() {
-            self.is_here.set(is_here);
-        }
+        let placed = in_place();
+        spawn_local(async move {
+            let (is_here, ()) = join(load(self.load, move || self.is_wanted.get_value()), placed).await;
+            self.is_coming.set_value(false);
+            if is_here {
+                self.is_here.set(true);
+            }
+        });
     }
 }

@@ -20,6 +20,10 @@ const SHOW_EARLIER: &str = "[data-testid=show-earlier]";
 pub(crate) fn keep_place() {
     let area = document().get_element_by_id(THREAD_ID).and_then(|area| area.dyn_into::<HtmlElement>().ok());
     let Some(area) = area else { return };
+    // Messages that the server rendered are already in their places.
+    if matches!(area.query_selector(".message[data-drawn]"), Ok(Some(_))) {
+        return;
+    }
     let Some(first) = first_message(&area) else { return };
     let (top, scrolled) = (first.offset_top(), area.scroll_top());
     let focused = document().active_element();

@@ -123,6 +123,13 @@ pub struct ConversationSummary {
     pub updated_at: DateTime<Utc>,
 }
 
+impl ConversationSummary {
+    /// Returns `true` if no turn runs or waits for approval.
+    pub const fn is_idle(&self) -> bool {
+        !self.running && !self.awaiting_approval
+    }
+}
+
 /// Query of `GET /api/conversations/{uuid}`: selects messages of the shown branch; by default all of them.
 ///
 /// A response contains at most 16 MiB of text: whole exchanges of a question and its answer, counted back from the last

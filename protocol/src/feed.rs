@@ -54,6 +54,13 @@ pub enum FeedKind {
     Unknown,
 }
 
+impl FeedKind {
+    /// Returns `true` if the shown messages are others after the change.
+    pub const fn changes_messages(self) -> bool {
+        matches!(self, Self::ConversationDeleted | Self::TurnStarted | Self::TurnEnded | Self::BranchSelected)
+    }
+}
+
 impl FeedEvent {
     /// Returns the SSE event name.
     pub fn name(&self) -> &'static str {

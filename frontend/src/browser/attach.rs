@@ -114,8 +114,8 @@ fn remove_drawn(element: &Element, stays: impl Fn(&Element) -> bool) {
     }
 }
 
-/// Removes the server's parts that the page did not attach to. Messages stay, and the parts with the IDs in `later`,
-/// whose controls can be used from now on: using one builds its part ([`when_used`]).
+/// Removes the server's parts that the page did not attach to. Messages stay, and the parts with the IDs in `later`.
+/// Their controls can be used from now on: using one loads the code of its part ([`when_used`]).
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "the server does not mount the page"))]
 pub(crate) fn finish(later: &[&str]) {
     for element in found(&format!("[{ATTACHED}]")) {
@@ -123,19 +123,23 @@ pub(crate) fn finish(later: &[&str]) {
         let _ = element.remove_attribute(ATTACHED);
         let _ = element.remove_attribute(STALE);
     }
-    for part in later {
-        for control in found(&format!("#{part}[{DRAWN}] :disabled")) {
-            let _ = control.remove_attribute("disabled");
-        }
+    let controls = later.iter().map(|part| format!("#{part}[{DRAWN}] :disabled"));
+    // Other disabled buttons of a message stay so, for example the arrow at its first version.
+    let controls = controls.chain([format!("{DRAWN_MESSAGES} .listbox-button:disabled")]);
+    for control in controls.flat_map(|controls| found(&controls)) {
+        let _ = control.remove_attribute("disabled");
     }
 }
 
-/// Calls `act` whenever the user uses one of the elements with these IDs, and at once if the user already has. Returns
-/// a function that ends this.
-pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) -> impl FnOnce() {
-    const SIGNS: [&str; 4] = ["pointerdown", "click", "focusin", "scroll"];
+/// Calls `act` whenever one of `events` happens in one of the elements with these IDs, and at once if the user has
+/// already pressed, focused or filled in something there. Returns a function that ends this.
+pub(crate) fn when_used(
+    ids: &'static [&'static str],
+    events: &'static [&'static str],
+    act: impl Fn() + 'static,
+) -> impl FnOnce() {
     let selector = |rest: &str| ids.iter().map(|id| format!("#{id}{rest}")).collect::<Vec<_>>().join(", ");
-    let signs = [&format!(" [{PRESSED}]"), " :focus", " input:not(:placeholder-shown)"];
+    let signs = [&format!(" [{PRESSED}]"), " :focus", " [placeholder]:not(:placeholder-shown)"];
     if signs.iter().any(|sign| find(&selector(sign)).is_some()) {
         act();
     }
@@ -146,13 +150,13 @@ pub(crate) fn when_used(ids: &'static [&'static str], act: impl Fn() + 'static) 
             act();
         }
     });
-    for (window, sign) in window().iter().flat_map(|window| SIGNS.map(|sign| (window, sign))) {
+    for (window, event) in window().iter().flat_map(|window| events.iter().map(move |event| (window, *event))) {
         // Scrolling is only heard on the way down.
-        let _ = window.add_event_listener_with_callback_and_bool(sign, hear.as_ref().unchecked_ref(), true);
+        let _ = window.add_event_listener_with_callback_and_bool(event, hear.as_ref().unchecked_ref(), true);
     }
     move || {
-        for (window, sign) in window().iter().flat_map(|window| SIGNS.map(|sign| (window, sign))) {
-            let _ = window.remove_event_listener_with_callback_and_bool(sign, hear.as_ref().unchecked_ref(), true);
+        for (window, event) in window().iter().flat_map(|window| events.iter().map(move |event| (window, *event))) {
+            let _ = window.remove_event_listener_with_callback_and_bool(event, hear.as_ref().unchecked_ref(), true);
         }
     }
 }
@@ -300,6 +304,17 @@ pub(crate) fn remove_stale() {
 pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
     let drawn = || find(&format!("#{id}[{DRAWN}], [{DRAWN}] #{id}")).filter(|drawn| !is_stale(drawn));
     if IS_HERE { drawn() } else { None }
+}
+
+/// Returns the elements that match a selector in the server-rendered messages that are not part of the interactive page
+/// yet. `id` is the element around the messages.
+pub(crate) fn drawn_within(id: &str, selector: &str) -> Vec<Element> {
+    if IS_HERE { found(&format!("#{id} > {DRAWN_MESSAGES} {selector}")) } else { Vec::new() }
+}
+
+/// Returns `true` if a press in the element with this ID is kept until its part is interactive.
+pub(crate) fn is_press_kept(id: &str) -> bool {
+    IS_HERE && find(&format!("#{id} [{PRESSED}]")).is_some()
 }
 
 /// Returns the server-rendered message with this ID, and marks it as part of the mounted page. It stays in its place.

@@ -119,6 +119,7 @@ pub(crate) fn ChatPane(
         Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
     });
+    load_code_at_change(session, list, current, finding);
     hear_keys(session, finding, waiting);
     forget_finding(session, finding);
     let trouble = memo(move |_| match session.place.get() {
@@ -168,6 +169,28 @@ pub(crate) fn ChatPane(
         Some(Trouble::Missing) => view! { <NothingHere message=text.not_found_conversation() /> }.into_any(),
         Some(Trouble::Failed(message)) => view! { <LoadFailed message retry=move || session.retry() /> }.into_any(),
     }
+}
+
+/// Loads the code of messages if the list shows that there are others by now than those that the server rendered, or if
+/// the user opens the find bar. Otherwise it loads when a message is used.
+fn load_code_at_change(
+    session: Session,
+    list: ConversationList,
+    current: Signal<Option<Uuid>>,
+    finding: RwSignal<bool>,
+) {
+    let state = memo(move |_| {
+        let summary = current.get().and_then(|uuid| list.find(uuid))?;
+        Some((summary.updated_at.timestamp_micros(), summary.is_idle()))
+    });
+    Effect::new(move |before: Option<Option<(i64, bool)>>| {
+        let now = state.get();
+        let is_changed = matches!((before.flatten(), now), (Some(before), Some(now)) if before != now);
+        if is_changed || finding.get() {
+            session.want_code();
+        }
+        now
+    });
 }
 
 /// Closes the find bar of a conversation that is still loading if loading fails, or if the user types in the message

@@ -73,16 +73,11 @@ const LOAD: Load = || load_frame().map(|loaded| loaded.is_ok()).boxed_local();
 /// then.
 pub(crate) fn use_chunk() -> Chunk {
     let chunk = Chunk::new(LOAD, false);
-    let listening = StoredValue::new_local(None);
-    effect(move || {
-        browser::at_first_key(move || chunk.fetch());
-        listening.set_value(Some(browser::when_used(&[HEADER_ID, SIDEBAR_ID], move || chunk.want())));
-    });
+    effect(move || browser::at_first_key(move || chunk.fetch()));
+    // Scrolling the list is using it.
+    chunk.want_when_used(&[HEADER_ID, SIDEBAR_ID], &["pointerdown", "click", "focusin", "scroll"]);
     effect(move || {
         if chunk.is_here.get() {
-            if let Some(end) = listening.try_update_value(Option::take).flatten() {
-                end();
-            }
             spawn_local(build_deferred());
         }
     });

@@ -47,10 +47,10 @@ use crate::{
     },
     conversation_list::ConversationList,
     goal::Goal,
-    mount_schedule::in_place,
     pages::command_context::CommandContext,
     reactive::effect,
     reading,
+    scroll::THREAD_ID,
     session::{FilesOf, Session},
     setup::{Connecting, OpenedEntry},
     start::{Content, SentContent},
@@ -156,29 +156,33 @@ impl LazyChunks {
         }
     }
 
-    /// Provides the chunks to the page. Loads that of messages when the user starts to write.
+    /// Provides the chunks to the page. Loads that of messages when the user starts to write or uses a message.
     pub(crate) fn provide(self) {
         provide_context(self);
         provide_context(MessagesChunk(self.messages));
-        effect(move || browser::at_first_key(move || self.messages.fetch()));
+        let messages = self.messages;
+        effect(move || browser::at_first_key(move || messages.fetch()));
+        messages.want_when_used(&[THREAD_ID], &["mousedown", "click", "focusin"]);
     }
 
-    /// Parses the conversation in the document once the code for that has loaded. The receiver ends without a value if
-    /// the conversation cannot be parsed.
+    /// Parses the conversation in the document once the code for that has loaded. The server-rendered messages are
+    /// used from then on. The receiver ends without a value if the conversation cannot be parsed.
     pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
-        // The server-rendered messages are used from then on.
-        let placed = in_place();
-        let coming = self.messages.begin();
-        spawn_local(async move {
-            let (came, ()) = join(coming, placed).await;
-            self.messages.end(came);
-            browser::next_task().await;
-            let read = reading::conversation(json).await;
-            browser::next_task().await;
-            if let Ok(Some(conversation)) = read {
-                let _ = tell.send(conversation);
+        let unread = StoredValue::new(Some((json, tell)));
+        effect(move || {
+            if !self.messages.is_here.get() {
+                return;
             }
+            let Some((json, tell)) = unread.try_update_value(Option::take).flatten() else { return };
+            spawn_local(async move {
+                browser::next_task().await;
+                let read = reading::conversation(json).await;
+                browser::next_task().await;
+                if let Ok(Some(conversation)) = read {
+                    let _ = tell.send(conversation);
+                }
+            });
         });
         told
     }

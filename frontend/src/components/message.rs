@@ -29,7 +29,7 @@ use leptos::{
     task::spawn_local,
 };
 use send_wrapper::SendWrapper;
-use tallybook_markdown::{Drawing, typeset};
+use tallybook_markdown::Drawing;
 use tallybook_nodes::{Drawn, adopt};
 use tallybook_protocol::{ContextTruncation, MessageId, Role};
 use wasm_bindgen::{JsCast, closure::Closure};
@@ -45,10 +45,10 @@ use crate::{
     },
     goal::element_id,
     language::Language,
-    message::{ACTION_WHEN_IDLE, Clocks, Live, OWN_FILES, Recovery, Slot, Stretches, Times, View, render, write_html},
+    message::{ACTION_WHEN_IDLE, Clocks, Live, MS, OWN_FILES, Recovery, Slot, Stretches, Times, View, render, write_html},
     models::Models,
     reactive::{effect, memo},
-    transcript::Entry,
+    transcript::{Entry, ExpandAll},
 };
 
 /// A message of the page: its state, and its place in the document.
@@ -332,12 +332,15 @@ impl Placed {
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         let sent = Live {
             draws_all: true,
+            expand_all: ExpandAll::default(),
             times: Arc::default(),
             clocks: Clocks::default(),
             is_edited: false,
             ..live.clone()
         };
         let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };
+        // The thread wrote it meanwhile. It is written again in this task.
+        elements(&self.article, &format!(".when[{MS}]")).iter().for_each(|place| place.set_text_content(None));
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {
             return self.begin_again();
@@ -345,7 +348,6 @@ impl Placed {
         let stretches = Stretches::of(entry);
         for place in elements(&self.article, ".prose") {
             let Some(prose) = stretches.find(&place.id()).filter(|prose| prose.is_complete) else { continue };
-            typeset(&place);
             self.prose.insert(place.id(), DrawnProse { text: prose.text.to_owned(), is_complete: true, drawing: None });
         }
     }

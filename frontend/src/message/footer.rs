@@ -9,7 +9,7 @@ use tallybook_protocol::{Feedback, MessageId, MessageStatus};
 use super::{
     menu::{self, MENU_ID, can_be_rated},
     parts::{Slot, element, icon, slot, span, time},
-    view::{Copied, Live, View},
+    view::{Copied, CopyOutcome, Live, View},
 };
 use crate::{components::parts::icon::Icon, session::Step, transcript::Entry};
 
@@ -71,9 +71,7 @@ fn rating(view: View<'_>, given: &Feedback) -> Element {
 
 /// Renders the button that opens the menu. It says when a link was copied, because the menu is closed by then.
 fn more(view: View<'_>, live: &Live) -> Element {
-    let is_copied = live.copied == Some(Copied::Link);
-    let (sign, label) =
-        if is_copied { (Icon::Check, view.text.copied()) } else { (Icon::Dots, view.text.more_actions()) };
+    let (sign, label) = copy_label(view, live, Copied::Link, (Icon::Dots, view.text.more_actions()));
     button("more", sign, label)
         .with("id", menu::button_id(view.id))
         .with("popovertarget", MENU_ID)
@@ -89,9 +87,17 @@ fn copy(view: View<'_>, live: &Live, copied: Copied) -> Element {
         Copied::Question => ("copy-question", Icon::Copy, text.copy_question()),
         Copied::Link => ("copy-link", Icon::Link, text.copy_link()),
     };
-    let is_copied = live.copied == Some(copied);
-    let (sign, label) = if is_copied { (Icon::Check, text.copied()) } else { (sign, label) };
+    let (sign, label) = copy_label(view, live, copied, (sign, label));
     button(name, sign, label)
+}
+
+/// Returns the icon and the label of a button that copies something: whether it just did, or else `before`.
+fn copy_label(view: View<'_>, live: &Live, copied: Copied, before: (Icon, &'static str)) -> (Icon, &'static str) {
+    match live.copied.filter(|outcome| outcome.copied == copied) {
+        Some(CopyOutcome { is_done: true, .. }) => (Icon::Check, view.text.copied()),
+        Some(CopyOutcome { is_done: false, .. }) => (Icon::Cross, view.text.copy_again()),
+        None => before,
+    }
 }
 
 /// Renders the line below the user's own message.
@@ -107,10 +113,16 @@ pub(super) fn of_question(view: View<'_>, live: &Live) -> Element {
         .with_child(when_idle("edit", Icon::Pencil, text.edit()))
 }
 
+/// Attribute with the milliseconds since 1970 of a message, from which the browser writes its time.
+pub(crate) const MS: &str = "data-ms";
+
 /// Renders when a message was complete, or sent. One that was heard as it happened, happened then.
 fn when(view: View<'_>, live: &Live) -> Element {
     let ms = view.entry.at_ms.unwrap_or(live.heard_ms);
-    element("span").with("class", "when").with_child_if_any(time(view, ms))
+    element("span")
+        .with("class", "when")
+        .with_some(MS, view.entry.at_ms.map(|ms| ms.to_string()))
+        .with_child_if_any(time(view, ms))
 }
 
 fn button(name: &'static str, sign: Icon, label: &'static str) -> Element {

@@ -9,7 +9,7 @@ use tallybook_protocol::{
 };
 use uuid::Uuid;
 
-use super::{Live, Slot, Times, View, parts::is_complete};
+use super::{Copied, CopyOutcome, Live, Slot, Times, View, parts::is_complete};
 use crate::{
     browser::LocalTime,
     language::Language,
@@ -164,6 +164,17 @@ fn times_are_written_as_the_user_writes_them_if_that_is_known() {
     assert!(known.contains("Ran from 9:00:00 to 9:00:01"), "{known}");
     let unknown = html(answer, Some(&live));
     assert!(!unknown.contains("<time") && !unknown.contains("Ran from"), "{unknown}");
+}
+
+#[test]
+fn a_copy_button_says_what_it_did() {
+    let answer = &conversation(|_| ())[1];
+    let after = |is_done| {
+        let copied = Some(CopyOutcome { copied: Copied::Answer, is_done });
+        html(answer, Some(&Live { copied, ..Live::default() }))
+    };
+    assert!(after(true).contains(r#"aria-label="Copied""#), "{}", after(true));
+    assert!(after(false).contains(r#"aria-label="Press again to copy""#), "the browser refused: {}", after(false));
 }
 
 #[test]

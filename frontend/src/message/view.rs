@@ -45,8 +45,8 @@ pub(crate) struct Live {
     pub(crate) is_reason_asked: bool,
     /// `true` while the menu shows the actions of this message.
     pub(crate) is_menu_open: bool,
-    /// The part that was just copied.
-    pub(crate) copied: Option<Copied>,
+    /// What the last press on a copy button did, for a moment.
+    pub(crate) copied: Option<CopyOutcome>,
     /// The part of the conversation that the model of the newest answer received, if this is the first message in it.
     pub(crate) context: Option<ContextTruncation>,
     /// The times in the message, as its user writes them.
@@ -92,6 +92,14 @@ impl View<'_> {
     pub(super) fn is_printed(self) -> bool {
         cfg!(feature = "ssr") && self.live.is_none()
     }
+}
+
+/// What a press on a copy button did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CopyOutcome {
+    pub(crate) copied: Copied,
+    /// `false` if the browser refused: some allow it only right after a press, and the code may have arrived later.
+    pub(crate) is_done: bool,
 }
 
 /// Something that was copied.

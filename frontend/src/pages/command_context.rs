@@ -48,7 +48,8 @@ impl CommandContext {
                     archived: item.archived,
                 }),
                 is_busy: self.session().is_some_and(|session| session.phase.get_untracked() != Phase::Idle),
-                has_answer: self.last_answer().is_some(),
+                // Whether there is one is known once the conversation is loaded, which the key for this list begins.
+                has_answer: self.last_answer().is_some() || self.session().is_some_and(Session::is_loading),
                 has_conversations: !self.list.items().is_empty(),
                 shown: match self.navigation.get_untracked() {
                     Address::Settings => ShownView::Settings,

@@ -16,7 +16,7 @@ use super::{
     effect::{Effect, Request},
     input::{Action, Input, Response},
     shown::Place,
-    state::{State, joined},
+    state::{PendingAction, State, joined},
 };
 
 /// Applies an input to the state, and returns the effects to carry out.
@@ -52,6 +52,7 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::Online => state.on_online(out),
     }
     // Any input may be what these wait for.
+    state.act_once_loaded(out);
     state.rescue_edit();
     state.poll_if_hidden(out);
     state.advance_link(out);
@@ -86,7 +87,7 @@ impl State {
             }
             Action::Edit(edited, content, id) => self.send_edit(edited, &content, id, out),
             Action::BeginEdit(edited) => self.begin_edit(edited, out),
-            Action::EditLast => self.edit_last(),
+            Action::EditLast => self.pending_action = Some(PendingAction::EditLast),
             Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),
             Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),
@@ -99,10 +100,24 @@ impl State {
             Action::ChangeQueued(text, id) => self.change_queued(&text, id),
             Action::SendNow => self.send_now(out),
             Action::Stop => self.stop(out),
-            Action::LoadEarlier => self.load_earlier(out),
+            Action::LoadEarlier => {
+                self.pending_action.get_or_insert(PendingAction::LoadEarlier);
+            }
             Action::GoTo(goal) => self.go_to(goal),
             Action::LoadCall(id) => self.load_call(id, out),
             Action::Retry => self.retry(out),
+        }
+    }
+
+    /// Performs the action that needs the messages. While the conversation is loading, it waits.
+    fn act_once_loaded(&mut self, out: &mut Vec<Effect>) {
+        if !matches!(self.place, Place::Loading(_))
+            && let Some(action) = self.pending_action.take()
+        {
+            match action {
+                PendingAction::EditLast => self.edit_last(),
+                PendingAction::LoadEarlier => self.load_earlier(out),
+            }
         }
     }
 

@@ -7,7 +7,7 @@ mod held;
 mod requests;
 mod uploads;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem::replace};
 
 use futures_channel::oneshot;
 use futures_util::{FutureExt as _, future::AbortHandle};
@@ -63,7 +63,11 @@ pub(crate) enum InitialConversation {
     /// It is here, on the server.
     Loaded(Box<Conversation>),
     /// The document contains it. It arrives when the code that parses it has loaded.
-    Parsing(oneshot::Receiver<Box<Conversation>>),
+    Parsing {
+        conversation: oneshot::Receiver<Box<Conversation>>,
+        /// `true` if no turn runs or waits for approval, so that the server-rendered messages stay as they are.
+        is_idle: bool,
+    },
 }
 
 /// Tasks of a session.
@@ -146,6 +150,10 @@ pub(crate) struct Session {
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
     held: StoredValue<Held>,
+    /// `true` if nothing had to be loaded, followed or decided when the session was created.
+    was_idle: bool,
+    /// `true` once the feed was connected.
+    has_connected: StoredValue<bool>,
     /// The chunk with the code that handles inputs. `None` on the server, which has all code.
     chunk: Option<Chunk>,
     tasks: StoredValue<Tasks>,
@@ -162,11 +170,13 @@ impl Session {
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
         let kept = Kept::of(uuid);
-        let (here, initial) = match initial {
-            InitialConversation::NotLoaded => (None, None),
+        let (here, initial, was_idle) = match initial {
+            InitialConversation::NotLoaded => (None, None, uuid.is_none()),
             // The browser needs no code for this before that of messages.
-            InitialConversation::Loaded(conversation) => (Some(*conversation).filter(|_| !browser::IS_HERE), None),
-            InitialConversation::Parsing(initial) => (None, Some(initial)),
+            InitialConversation::Loaded(conversation) => {
+                (Some(*conversation).filter(|_| !browser::IS_HERE), None, false)
+            }
+            InitialConversation::Parsing { conversation, is_idle } => (None, Some(conversation), is_idle),
         };
         let mut state = State::new(place, here, kept.draft.clone(), use_language());
         state.restore_kept(
@@ -210,6 +220,8 @@ impl Session {
             queue,
             kept: StoredValue::new(kept),
             held: StoredValue::default(),
+            was_idle,
+            has_connected: StoredValue::new(false),
             chunk: use_context::<MessagesChunk>().filter(|_| browser::IS_HERE).map(|MessagesChunk(chunk)| chunk),
             tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
             callbacks,
@@ -330,9 +342,19 @@ impl Session {
         }
     }
 
-    /// Holds an input back. Loads the code that handles it, unless the user has done nothing yet that needs it.
+    /// Holds an input back. Loads the code that handles it, unless nothing has happened yet that needs it.
     fn hold(self, input: Input) {
         let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
+        let is_changed = match &input {
+            Input::News(News::Event(event)) => event.kind.changes_messages(),
+            // What the server rendered is older than the first connection by a moment only, and the list shows whether
+            // an answer was added meanwhile.
+            Input::News(News::Missed) => self.has_connected.try_update_value(|has| replace(has, true)) == Some(true),
+            Input::Hidden(is_hidden) => !is_hidden,
+            Input::Leaving(is_leaving) => *is_leaving,
+            Input::Elsewhere(change) => !matches!(change, Elsewhere::Draft(_)),
+            _ => false,
+        };
         let input = match input {
             Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
             // The conversation is loaded again then.
@@ -346,17 +368,23 @@ impl Session {
             Input::User(action) => self.show_early(action),
             _ => {}
         }
-        let is_needed = matches!(input, Input::User(_)) || !self.is_blank();
+        let is_needed = (is_changed && uuid.is_some()) || matches!(input, Input::User(_)) || !self.can_wait();
         self.held.try_update_value(|held| held.push(input));
-        if let Some(chunk) = self.chunk.filter(|_| is_needed) {
+        if is_needed {
+            self.want_code();
+        }
+    }
+
+    /// Loads the code that handles inputs, because the shown messages are out of date or the user waits for it.
+    pub(crate) fn want_code(self) {
+        if let Some(chunk) = self.chunk {
             chunk.want();
         }
     }
 
-    /// Returns `true` for a new chat without anything to send or to upload.
-    fn is_blank(self) -> bool {
-        self.place.with_untracked(|place| matches!(place, Place::NewChat | Place::Missing))
-            && self.kept.try_with_value(Kept::has_only_text) == Some(true)
+    /// Returns `true` for a new chat or an idle conversation without anything to send, to upload or to edit.
+    fn can_wait(self) -> bool {
+        self.was_idle && self.kept.try_with_value(Kept::has_only_text) == Some(true)
     }
 
     /// Sets the text of the message field, and keeps it, as the reducer would.
@@ -392,6 +420,7 @@ impl Session {
                 return self.keep_early(&joined(&sent.unwrap_or_default(), text));
             }
             Action::PlanFirst(plans_first) => return self.next.update(|next| next.1 = *plans_first),
+            Action::LoadEarlier => return self.earlier.set(Loading::Running),
             Action::ChooseNext(model) => return self.next.update(|next| next.0.clone_from(model)),
             Action::SendDraft(_) => self.draft.get_untracked(),
             Action::Send(text, _) => text.clone(),

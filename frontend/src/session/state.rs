@@ -52,6 +52,8 @@ pub(crate) struct State {
     pub(super) link: Option<Link>,
     /// A message that is sent as soon as the conversation has been loaded.
     pub(super) pending_send: Option<UnsentMessage>,
+    /// The user's last action that needs the messages, until they are loaded.
+    pub(super) pending_action: Option<PendingAction>,
     /// The message that was sent last, as long as `unstored` is set.
     pub(super) sent: Option<Sent>,
     /// The last message that could not be sent. It keeps its ID, so sending it again stores it only once.
@@ -66,6 +68,13 @@ pub(crate) struct State {
     /// The scope of the next refetch, whenever it happens.
     pub(super) refetch_scope: Scope,
     pub(super) text: Language,
+}
+
+/// An action that needs the messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PendingAction {
+    EditLast,
+    LoadEarlier,
 }
 
 /// Messages that come before the loaded ones.
@@ -115,6 +124,7 @@ impl State {
             earlier: EarlierMessages::Idle,
             link: None,
             pending_send: None,
+            pending_action: None,
             sent: None,
             failed: None,
             awaiting_start: false,

@@ -116,11 +116,15 @@ fn write_licenses(site: &Path) -> Result<()> {
 
 /// Checks the sizes of first visits, if they are final.
 fn check_budgets(files: &[PathBuf], are_final: bool) -> Result<()> {
-    let mut first: Vec<_> = files.iter().filter(|file| is_loaded_first(file)).cloned().collect();
-    let new_chat = compress::NEW_CHAT.loaded(&first)?;
-    first.extend(files.iter().filter(|file| is_of_messages(file)).cloned());
-    let conversation = compress::CONVERSATION.loaded(&first)?;
-    for (budget, bytes) in [(compress::NEW_CHAT, new_chat), (compress::CONVERSATION, conversation)] {
+    let visits: [(_, fn(&Path) -> bool); 3] = [
+        (compress::NEW_CHAT, is_loaded_first),
+        (compress::CONVERSATION, is_lazy_style),
+        (compress::USED_CONVERSATION, is_of_messages),
+    ];
+    let mut loaded: Vec<PathBuf> = Vec::new();
+    for (budget, is_loaded_too) in visits {
+        loaded.extend(files.iter().filter(|file| is_loaded_too(file)).cloned());
+        let bytes = budget.loaded(&loaded)?;
         say(&budget.describe(bytes));
         if are_final && let Some(warning) = over_budget(budget.check(bytes), env::var_os("CI").is_some())? {
             say(&warning);
@@ -150,10 +154,14 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// Returns `true` for a file that a first visit to a conversation loads in addition.
+/// Returns `true` for the style that a first visit to a conversation loads in addition.
+fn is_lazy_style(file: &Path) -> bool {
+    file.ends_with(assets::LAZY_STYLE)
+}
+
+/// Returns `true` for the code that a conversation loads once it is used.
 fn is_of_messages(file: &Path) -> bool {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    split::is_chunk(file) && name.contains("messages") || file.ends_with(assets::LAZY_STYLE)
+    split::is_chunk(file) && file.file_stem().unwrap_or_default().to_string_lossy().contains("messages")
 }
 
 fn is_loaded_first(file: &Path) -> bool {

@@ -14,12 +14,13 @@ use leptos::{
     task::{spawn_local, tick},
 };
 use room::Room;
+use tallybook_markdown::typeset;
 use tallybook_protocol::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use crate::{
-    browser,
+    browser::{self, LocalTime},
     components::{
         chat_pane::{earlier_messages::EarlierMessages, empty_state::EmptyState, skeleton::Skeleton},
         lazy::{self, MessagePart, lazy},
@@ -32,7 +33,8 @@ use crate::{
         },
     },
     keys::Command,
-    language::use_language,
+    language::{Language, use_language},
+    message::MS,
     mount_schedule::{in_next_frame, in_place},
     reactive::{effect, memo},
     reveal::reveal,
@@ -60,7 +62,9 @@ fn follow_new_text(session: Session, following: Following) {
         session.unstored.track();
         session.notice.track();
         lazy::has_messages();
-        if following.is_on.get_untracked() {
+        // What the user pressed is about to open, and should stay where it is.
+        let is_pressed = browser::is_press_kept(MESSAGES_ID);
+        if following.is_on.get_untracked() && !is_pressed {
             // Effects run before the text is laid out; the next frame has it.
             in_next_frame(move || following.to_end());
         }
@@ -95,6 +99,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         spawn_local(async move {
             in_place().await;
             is_in_place.try_set(true);
+            if is_drawn {
+                complete_drawn(text);
+            }
         });
     });
     let room = Room::new();
@@ -152,7 +159,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         .with(on(ev::scroll, move |_| {
             if let Some(area) = area.get_untracked() {
                 following.scrolled(&area);
-                if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
+                if is_near_start(&area)
+                    && has_earlier.get_untracked()
+                    && session.earlier.get_untracked() == Loading::Idle
+                {
                     session.load_earlier();
                 }
             }
@@ -170,6 +180,24 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         />
     }
     .into_any()
+}
+
+/// Completes the server-rendered messages: writes their times in the user's time zone, which the server does not know,
+/// highlights code and typesets formulas. The messages may stay as the server rendered them for a long time, because
+/// their code loads when it is needed.
+fn complete_drawn(text: Language) {
+    for place in browser::drawn_within(MESSAGES_ID, &format!(".when[{MS}]")) {
+        let ms = place.get_attribute(MS).and_then(|ms| ms.parse().ok());
+        if let Some(LocalTime { short, full, iso }) = ms.and_then(|ms| browser::local_time(ms, text))
+            && let Ok(time) = document().create_element("time")
+        {
+            let _ = time.set_attribute("datetime", &iso);
+            let _ = time.set_attribute("title", &full);
+            time.set_text_content(Some(&short));
+            place.replace_children_with_node_1(&time);
+        }
+    }
+    browser::drawn_within(MESSAGES_ID, ".prose:not([aria-busy])").iter().for_each(typeset);
 }
 
 /// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow

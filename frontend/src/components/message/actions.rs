@@ -22,7 +22,7 @@ use crate::{
         parts::typing::{focus_composer, leave_button},
     },
     goal::element_id,
-    message::{Copied, OWN_FILES, Recovery, View, button_id, menu_items},
+    message::{Copied, CopyOutcome, OWN_FILES, Recovery, View, button_id, menu_items},
     mount_schedule::in_next_frame,
     session::{AttachedFile, Edited, Phase, Place, Session, Step},
     transcript::{Entry, ItemKey},
@@ -92,8 +92,9 @@ impl MessageState {
         };
         let shown = self.copied;
         spawn_local(async move {
+            let is_done = browser::copy(&content).await.is_ok();
             // The message may be gone by now.
-            if browser::copy(&content).await.is_ok() && shown.try_set(Some(copied)).is_none() {
+            if shown.try_set(Some(CopyOutcome { copied, is_done })).is_none() {
                 browser::sleep(COPIED_FOR).await;
                 shown.try_set(None);
             }

@@ -17,7 +17,7 @@ use crate::{
         },
     },
     language::{Language, use_language},
-    message::Copied,
+    message::CopyOutcome,
     models::Models,
     transcript::{ItemKey, Toggles},
 };
@@ -35,7 +35,7 @@ pub(super) struct MessageState {
     pub(super) toggles: RwSignal<Toggles>,
     pub(super) opened_groups: RwSignal<BTreeSet<ItemKey>>,
     pub(super) is_unfolded: RwSignal<bool>,
-    pub(super) copied: RwSignal<Option<Copied>>,
+    pub(super) copied: RwSignal<Option<CopyOutcome>>,
     pub(super) explanation: RwSignal<Option<Explanation>>,
     pub(super) rating: AnswerRating,
     /// The menu that all messages share.

@@ -90,6 +90,12 @@ fn the_last_question_is_edited_from_an_empty_message_field() {
     running.act(Action::EditLast);
     assert_eq!(edited(&running), None, "a queued message is being edited");
 
+    let mut early = TestPage::new(Place::Loading(HERE), "");
+    early.act(Action::EditLast);
+    assert_eq!(edited(&early), None, "the messages are not known yet");
+    early.answer(stored(&[(1, "Q1")]));
+    assert_eq!(edited(&early), Some((10, "Q1".to_owned())));
+
     let mut empty = TestPage::new(Place::NewChat, "");
     empty.act(Action::EditLast);
     assert_eq!(edited(&empty), None, "an empty conversation");

@@ -90,7 +90,10 @@ impl Following {
         if self.is_on.get_untracked() && !is_near_end(area) && self.is_held() {
             return self.follow();
         }
-        self.room.scrolled(area);
+        // Before the page has scrolled to a new question, an earlier scroll may still be reported.
+        if self.went_up(area) {
+            self.room.scrolled(area);
+        }
         // Text that came in since the page scrolled does not mean that the user left the end.
         let follows = is_near_end(area) || (self.is_on.get_untracked() && !self.went_up(area));
         if follows != self.is_on.get_untracked() {

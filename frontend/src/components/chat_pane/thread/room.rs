@@ -48,7 +48,7 @@ impl Room {
 
 /// Returns the position of the newest question in the area.
 fn newest_question(area: &HtmlElement) -> Option<i32> {
-    let found = area.query_selector_all(".message[data-role=user]").ok()?;
+    let found = area.query_selector_all(".message[data-role=user], .first-question").ok()?;
     let newest = found.item(found.length().checked_sub(1)?)?;
     Some(newest.dyn_ref::<HtmlElement>()?.offset_top())
 }
