@@ -159,7 +159,7 @@ test("the up arrow edits the last question before the part with messages is load
   await expect(page.getByTestId("edit-field")).toHaveValue(question(1));
 });
 
-test("a conversation shows what another tab adds, although nobody has used it yet", async ({ page, request }) => {
+test("a conversation that was not used yet shows what another tab adds", async ({ page, request }) => {
   await page.goto(await converse(request, 1));
   await alive(page);
   const chat = new ChatPage(page);

@@ -45,7 +45,7 @@ pub(crate) struct Live {
     pub(crate) is_reason_asked: bool,
     /// `true` while the menu shows the actions of this message.
     pub(crate) is_menu_open: bool,
-    /// What the last press on a copy button did, for a moment.
+    /// The outcome of the last press on a copy button, for a moment.
     pub(crate) copied: Option<CopyOutcome>,
     /// The part of the conversation that the model of the newest answer received, if this is the first message in it.
     pub(crate) context: Option<ContextTruncation>,
@@ -94,7 +94,7 @@ impl View<'_> {
     }
 }
 
-/// What a press on a copy button did.
+/// The outcome of a press on a copy button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyOutcome {
     pub(crate) copied: Copied,

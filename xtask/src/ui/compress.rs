@@ -26,7 +26,7 @@ pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_00
 /// A conversation of 20 messages, which the user reads.
 pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 330_000 };
 
-/// The same, once the user presses something in it or writes.
+/// That conversation once the user presses something in it or writes.
 pub(crate) const USED_CONVERSATION: Budget =
     Budget { page: "a conversation that is used", document: 15_000, limit: 660_000 };
 

@@ -27,8 +27,11 @@ use tokio::time::sleep;
 
 use super::{error::ApiError, limits::MAX_BODY_BYTES, state::State};
 
+/// Path to which a file is uploaded. The body is its content.
+pub(super) const UPLOAD: &str = "/api/files";
+
 /// Paths to which files are sent. Their bodies may take longer.
-const UPLOADS: [&str; 4] = ["/api/files", "/v1/chat/completions", "/v1/responses", "/v1/chat"];
+const UPLOADS: [&str; 4] = [UPLOAD, "/v1/chat/completions", "/v1/responses", "/v1/chat"];
 
 /// A JSON body that must be an object. A list is refused, because serde would read its items as the struct's fields in
 /// order.

@@ -25,6 +25,7 @@ use url::form_urlencoded;
 use super::{
     accounts, assets,
     bearer::bearer,
+    body::UPLOAD,
     cookie,
     error::ApiError,
     metrics_token::{METRICS, MetricsAccess},
@@ -167,7 +168,8 @@ impl Credentials {
 
 /// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers also send cookies
 /// with requests of other sites' pages. `security` refuses such requests if they name another origin or site; forms of
-/// other sites cannot send JSON.
+/// other sites cannot send JSON. An uploaded file has a type of its own. A form that got past `security` would only
+/// store a file that is in no message.
 fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiError> {
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if !is_change || !matches!(caller.credential, Credential::Session(_)) {
@@ -177,7 +179,8 @@ fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiErro
     let content_type = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
     let is_json =
         |kind: &str| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
-    if is_api_path(request.path()) && content_type.is_some_and(|kind| !is_json(kind)) {
+    let path = request.path();
+    if is_api_path(path) && path != UPLOAD && content_type.is_some_and(|kind| !is_json(kind)) {
         return Err(ApiError::NotJson);
     }
     Ok(())

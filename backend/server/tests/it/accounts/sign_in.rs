@@ -299,6 +299,16 @@ on_every_engine! {
                 assert_eq!(kind_of(request.send().await.unwrap()).await, kind, "{header}: {value}");
             }
         }
+        // A file has a type of its own.
+        for (header, value, status) in [
+            ("content-type", "text/plain", StatusCode::CREATED),
+            ("content-type", "image/png", StatusCode::CREATED),
+            ("origin", "https://evil.example", StatusCode::FORBIDDEN),
+            ("sec-fetch-site", "cross-site", StatusCode::FORBIDDEN),
+        ] {
+            let upload = team.request(&who, Method::POST, "/api/files?name=note.txt").body("2 + 3").header(header, value);
+            assert_eq!(upload.send().await.unwrap().status(), status, "{header}: {value}");
+        }
         assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::OK, "the session is still there");
         // Without TLS, browsers keep the session cookie only from localhost, which includes this name.
         let request = team.request(&Who::default(), Method::POST, "/api/session");
