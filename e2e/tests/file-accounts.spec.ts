@@ -4,7 +4,7 @@ import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { attach, sidewaysPhoto, textFile } from "../kit/files.ts";
 
-test.use({ settings: { ACCOUNTS: "on" }, scripted: true });
+test.use({ settings: { ACCOUNTS: "on", LLM_TITLES: "false" }, scripted: true });
 
 test("a signed-in user attaches files and asks about them, and another user cannot open them", async ({ page, model, playwright, baseURL }) => {
   await page.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });

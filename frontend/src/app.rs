@@ -28,6 +28,7 @@ use crate::{
     data::PageData,
     drafts, i18n,
     language::Language,
+    message::MS,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::{BAR_MEDIA, Preferences, switch_name},
     scroll::THREAD_ID,
@@ -128,6 +129,34 @@ fn before_paint(address: Address, user: i64) -> String {
     )
 }
 
+/// Returns the script that writes times in the user's time zone and regional variant of the page's language, which the
+/// server does not know: en-GB differs from en-US. `window.localTime` returns the short and the full form of a time in
+/// milliseconds since 1970, and its ISO format (`browser::LocalTime`). The short form is the time if it is today,
+/// otherwise the day and the time, or in another year the day alone. Creating a formatter takes browsers longer than
+/// formatting a time, so formatters are kept until the time zone changes.
+///
+/// The script then writes the times of the server-rendered messages, before the first paint.
+fn local_times() -> String {
+    format!(
+        "{{ const lang = document.documentElement.lang;\
+         const locale = navigator.languages.find(known => known.startsWith(lang)) ?? lang;\
+         const time = {{ hour: 'numeric', minute: '2-digit' }}, day = {{ month: 'short', day: 'numeric' }};\
+         const styles = {{ time, dayAndTime: {{ ...day, ...time }}, day: {{ ...day, year: 'numeric' }},\
+         full: {{ dateStyle: 'full', timeStyle: 'medium' }} }};\
+         let zone, formats;\
+         const write = (style, at) => (formats[style] ??= new Intl.DateTimeFormat(locale, styles[style])).format(at);\
+         window.localTime = ms => {{\
+         const at = new Date(ms), now = new Date();\
+         if (zone !== now.getTimezoneOffset()) {{ zone = now.getTimezoneOffset(); formats = {{}}; }}\
+         const short = at.toDateString() === now.toDateString() ? 'time'\
+         : at.getFullYear() === now.getFullYear() ? 'dayAndTime' : 'day';\
+         return [write(short, at), write('full', at), at.toISOString()]; }};\
+         for (const place of document.querySelectorAll('.when[{MS}]')) {{\
+         const [short, full, iso] = localTime(Number(place.getAttribute('{MS}')));\
+         place.replaceChildren(Object.assign(document.createElement('time'), {{ dateTime: iso, title: full, textContent: short }})); }} }}"
+    )
+}
+
 /// Returns the script that loads the WASM module and mounts the page. The mount waits for the first paint, which it
 /// would delay. It runs in a task of its own, because initializing the module takes one.
 ///
@@ -218,8 +247,8 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 Content::Settings => Some(OTHER_FILES),
                 Content::Conversation(_) | Content::NewChat | Content::Missing | Content::Failed(_) => None,
             };
-            let lazy_style = matches!(start.content, Content::Conversation(_) | Content::Settings)
-                .then(|| lazy_style(folder));
+            let lazy_style =
+                matches!(start.content, Content::Conversation(_) | Content::Settings).then(|| lazy_style(folder));
             let program = |file: &str| {
                 view! {
                     <link
@@ -246,7 +275,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let script = |text: String| html::script().nonce(nonce.clone()).inner_html(text);
             let data = text.map(|text| {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
-                view! { {script(STYLE_FIRST.to_owned())} {script(before_paint(address, user))} {broken(language)} {start} }
+                view! { {script(STYLE_FIRST.to_owned())} {script(local_times())} {script(before_paint(address, user))} {broken(language)} {start} }
             });
             (view! { <ChatPage start /> }.into_any(), title, (lazy_style, alive), data)
         } else {

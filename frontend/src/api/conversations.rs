@@ -106,11 +106,16 @@ fn query_of(window: Window) -> String {
 
 /// `GET /api/conversations/{uuid}`
 pub(crate) async fn find_conversation(uuid: Uuid, window: Window) -> Result<Option<Conversation>, ApiError> {
-    match call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await {
+    match conversation_json(uuid, window).await {
         Ok(json) => read_conversation(json).await.map(Some),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The same request, whose response is parsed later.
+pub(crate) async fn conversation_json(uuid: Uuid, window: Window) -> Result<String, ApiError> {
+    call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/select`

@@ -1,11 +1,9 @@
 //! The user's clock and calendar.
 
-use std::cell::RefCell;
+use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 
-use wasm_bindgen::{JsCast, JsValue};
-
-use super::{IS_HERE, window};
-use crate::{days::Calendar, language::Language};
+use super::IS_HERE;
+use crate::days::Calendar;
 
 /// Returns the user's days. The server does not know them, and uses those of UTC. For most users, most of the time,
 /// the page then does not change when the browser mounts it.
@@ -51,97 +49,30 @@ pub(crate) struct LocalTime {
     pub(crate) iso: String,
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// Returns the fields of a [`LocalTime`]. Defined in the document's script (`app`), which also writes the times of
+    /// the server-rendered messages.
+    #[wasm_bindgen(js_namespace = window, js_name = localTime, catch)]
+    fn local_time_of(ms: f64) -> Result<js_sys::Array, JsValue>;
+}
+
 /// Returns the time `ms` after 1970 began, in the user's time zone and in the page's language, in the user's regional
 /// variant of it. Returns `None` on the server, which does not know the time zone.
-pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
+pub(crate) fn local_time(ms: i64) -> Option<LocalTime> {
     if !IS_HERE {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any plausible year fit")]
-    let at = js_sys::Date::new(&(ms as f64).into());
-    let now = js_sys::Date::new_0();
-    let is_this_year = at.get_full_year() == now.get_full_year();
-    let short = if is_this_year && (at.get_month(), at.get_date()) == (now.get_month(), now.get_date()) {
-        Style::Time
-    } else if is_this_year {
-        Style::DayAndTime
-    } else {
-        Style::Day
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "whole minutes of less than a day fit")]
-    let zone = now.get_timezone_offset() as i32;
-    FORMATS.with_borrow_mut(|formats| {
-        let formats = match formats {
-            Some(formats) if formats.zone == zone && formats.language == language => formats,
-            formats => formats.insert(Formats::new(language, zone)?),
-        };
-        let (short, full) = (formats.write(short, &at)?, formats.write(Style::Full, &at)?);
-        Some(LocalTime { short, full, iso: String::from(at.to_iso_string()) })
-    })
+    let told = local_time_of(ms as f64).ok()?;
+    let [short, full, iso] = [0, 1, 2].map(|index| told.get(index).as_string());
+    Some(LocalTime { short: short?, full: full?, iso: iso? })
 }
 
 /// Returns the IANA name of the browser's time zone, such as `Asia/Tokyo`.
 pub(super) fn time_zone() -> Option<String> {
     let format = js_sys::Intl::DateTimeFormat::new(&js_sys::Array::new(), &js_sys::Object::new());
     js_sys::Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
-}
-
-thread_local! {
-    /// The formatters of the last time. Creating a formatter takes browsers longer than formatting a time.
-    static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };
-}
-
-/// The parts of a time that are written.
-#[derive(Clone, Copy)]
-enum Style {
-    Time,
-    DayAndTime,
-    Day,
-    Full,
-}
-
-impl Style {
-    /// Returns the options of `Intl.DateTimeFormat` for this style.
-    fn options(self) -> js_sys::Object {
-        let styles: &[(&str, &str)] = match self {
-            Self::Time => &[("hour", "numeric"), ("minute", "2-digit")],
-            Self::DayAndTime => &[("month", "short"), ("day", "numeric"), ("hour", "numeric"), ("minute", "2-digit")],
-            Self::Day => &[("month", "short"), ("day", "numeric"), ("year", "numeric")],
-            Self::Full => &[("dateStyle", "full"), ("timeStyle", "medium")],
-        };
-        let options = js_sys::Object::new();
-        for (name, style) in styles {
-            let _ = js_sys::Reflect::set(&options, &(*name).into(), &(*style).into());
-        }
-        options
-    }
-}
-
-/// Formatters for a language and for the time zone whose clocks are this many minutes behind UTC.
-struct Formats {
-    language: Language,
-    zone: i32,
-    locale: js_sys::Array,
-    /// The function that writes in each style; `None` if it was not needed yet.
-    made: [Option<js_sys::Function>; 4],
-}
-
-impl Formats {
-    fn new(language: Language, zone: i32) -> Option<Self> {
-        // The regional variant is that of the user's first language that is the page's language: en-GB differs from
-        // en-US.
-        let known = window().ok()?.navigator().languages();
-        let locale =
-            known.iter().filter_map(|known| known.as_string()).find(|known| known.starts_with(language.code()));
-        let locale = js_sys::Array::of1(&locale.unwrap_or_else(|| language.code().to_owned()).into());
-        Some(Self { language, zone, locale, made: [const { None }; 4] })
-    }
-
-    fn write(&mut self, style: Style, at: &js_sys::Date) -> Option<String> {
-        let make = || js_sys::Intl::DateTimeFormat::new(&self.locale, &style.options()).format();
-        let format = self.made[style as usize].get_or_insert_with(make);
-        format.call1(&JsValue::UNDEFINED, at).ok()?.as_string()
-    }
 }
 
 /// Returns the milliseconds since 1970 on the user's clock; 0 on the server.

@@ -45,7 +45,9 @@ use crate::{
     },
     goal::element_id,
     language::Language,
-    message::{ACTION_WHEN_IDLE, Clocks, Live, MS, OWN_FILES, Recovery, Slot, Stretches, Times, View, render, write_html},
+    message::{
+        ACTION_WHEN_IDLE, Clocks, Live, MS, OWN_FILES, Recovery, Slot, Stretches, Times, View, render, write_html,
+    },
     models::Models,
     reactive::{effect, memo},
     transcript::{Entry, ExpandAll},
@@ -184,7 +186,7 @@ impl MessageView {
         self.place.update_value(|placed| {
             if let Some(placed) = placed {
                 placed.clocks.update(&entry, browser::now());
-                placed.add_times(&entry, self.heard_ms, self.state.text);
+                placed.add_times(&entry, self.heard_ms);
                 let live = Live { clocks: placed.clocks.clone(), times: Arc::clone(&placed.times), ..live };
                 placed.draw(self, entry, live);
             }
@@ -269,10 +271,10 @@ impl Drop for Placed {
 
 impl Placed {
     /// Adds the times of the message that are not known yet.
-    fn add_times(&mut self, entry: &Entry, heard_ms: i64, text: Language) {
+    fn add_times(&mut self, entry: &Entry, heard_ms: i64) {
         let ms = entry.at_ms.unwrap_or(heard_ms);
         if !self.times.full.contains_key(&ms)
-            && let Some(time) = browser::local_time(ms, text)
+            && let Some(time) = browser::local_time(ms)
         {
             Arc::make_mut(&mut self.times).full.insert(ms, time);
         }
@@ -339,7 +341,7 @@ impl Placed {
             ..live.clone()
         };
         let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };
-        // The thread wrote it meanwhile. It is written again in this task.
+        // The document's script wrote it. It is written again in this task.
         elements(&self.article, &format!(".when[{MS}]")).iter().for_each(|place| place.set_text_content(None));
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {

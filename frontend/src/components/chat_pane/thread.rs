@@ -20,7 +20,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use crate::{
-    browser::{self, LocalTime},
+    browser,
     components::{
         chat_pane::{earlier_messages::EarlierMessages, empty_state::EmptyState, skeleton::Skeleton},
         lazy::{self, MessagePart, lazy},
@@ -33,8 +33,7 @@ use crate::{
         },
     },
     keys::Command,
-    language::{Language, use_language},
-    message::MS,
+    language::use_language,
     mount_schedule::{in_next_frame, in_place},
     reactive::{effect, memo},
     reveal::reveal,
@@ -99,9 +98,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         spawn_local(async move {
             in_place().await;
             is_in_place.try_set(true);
-            if is_drawn {
-                complete_drawn(text);
-            }
+            // The messages may stay as the server rendered them for a long time: their code loads when it is needed.
+            browser::drawn_within(MESSAGES_ID, ".prose:not([aria-busy])").iter().for_each(typeset);
         });
     });
     let room = Room::new();
@@ -180,24 +178,6 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         />
     }
     .into_any()
-}
-
-/// Completes the server-rendered messages: writes their times in the user's time zone, which the server does not know,
-/// highlights code and typesets formulas. The messages may stay as the server rendered them for a long time, because
-/// their code loads when it is needed.
-fn complete_drawn(text: Language) {
-    for place in browser::drawn_within(MESSAGES_ID, &format!(".when[{MS}]")) {
-        let ms = place.get_attribute(MS).and_then(|ms| ms.parse().ok());
-        if let Some(LocalTime { short, full, iso }) = ms.and_then(|ms| browser::local_time(ms, text))
-            && let Ok(time) = document().create_element("time")
-        {
-            let _ = time.set_attribute("datetime", &iso);
-            let _ = time.set_attribute("title", &full);
-            time.set_text_content(Some(&short));
-            place.replace_children_with_node_1(&time);
-        }
-    }
-    browser::drawn_within(MESSAGES_ID, ".prose:not([aria-busy])").iter().for_each(typeset);
 }
 
 /// Returns the text of a new chat's first message while the code that renders messages is not loaded. On a slow

@@ -161,7 +161,7 @@ fn choice(name: &'static str, label: &'static str, chosen: RwSignal<bool>) -> An
 fn row(links: Links, share: Share) -> AnyView {
     let text = links.text;
     let Share { id, path, tool_calls, files, created_at, .. } = share;
-    let when = browser::local_time(created_at.timestamp_millis(), text).map(|time| time.full).unwrap_or_default();
+    let when = browser::local_time(created_at.timestamp_millis()).map(|time| time.full).unwrap_or_default();
     let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
     let files = if files { text.share_with_files() } else { "" };
     let url: Arc<str> = browser::absolute(&path).into();

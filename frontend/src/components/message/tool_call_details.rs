@@ -56,7 +56,7 @@ pub(crate) fn ToolCallDetails(
             {move || decided.get().map(|decided| view! {
                 <p class="tool-note" data-testid="decided">
                     {text.decided(&decided, has_account)}
-                    {decided.at_ms.and_then(|ms| when(ms, text)).map(|at| view! { " · " {at} })}
+                    {decided.at_ms.and_then(when).map(|at| view! { " · " {at} })}
                 </p>
             })}
             {move || reason.get().map(|reason| view! {

@@ -6,8 +6,8 @@ use crate::{browser, language::Language};
 
 /// The time `ms` after 1970 began, and in full for who points at it. The server does not know how its readers write
 /// times.
-pub(crate) fn when(ms: i64, text: Language) -> Option<AnyView> {
-    let time = browser::local_time(ms, text)?;
+pub(crate) fn when(ms: i64) -> Option<AnyView> {
+    let time = browser::local_time(ms)?;
     Some(view! { <time datetime=time.iso title=time.full>{time.short}</time> }.into_any())
 }
 

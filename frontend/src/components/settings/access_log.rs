@@ -59,7 +59,7 @@ fn row(look: AccessRecord, text: Language) -> AnyView {
         <li data-testid="look">
             <span class="setting-item">
                 <span><b dir="auto">{named(by, text)}</b>" · "{what}</span>
-                <span class="setting-note">{when(created_at.timestamp_millis(), text)}{reason}</span>
+                <span class="setting-note">{when(created_at.timestamp_millis())}{reason}</span>
             </span>
         </li>
     }

@@ -56,7 +56,7 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
 fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
     let Identity { id, label, issuer, created_at, last_used_at, .. } = identity;
     let used = match last_used_at {
-        Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
+        Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis())} }.into_any(),
         None => text.never_used().into_any(),
     };
     let name = format!("{}: {label}", text.unlink_account());
@@ -65,7 +65,7 @@ fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
             <span class="setting-item">
                 <b dir="auto">{label}</b>
                 <span class="setting-note">
-                    {issuer}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
+                    {issuer}" · "{text.created_at()}" "{when(created_at.timestamp_millis())}" · "{used}
                 </span>
             </span>
             <button

@@ -137,10 +137,10 @@ fn shown_once(key: String, made: RwSignal<Option<CreatedKey>>, text: Language) -
 pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, text: Language) -> AnyView {
     let KeyInfo { id, name, prefix, created_at, last_used_at, expires_at } = key;
     let last_use = match last_used_at {
-        Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
+        Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis())} }.into_any(),
         None => text.never_used().into_any(),
     };
-    let expires = expires_at.map(|at| view! { " · "{text.valid_until()}" "{when(at.timestamp_millis(), text)} });
+    let expires = expires_at.map(|at| view! { " · "{text.valid_until()}" "{when(at.timestamp_millis())} });
     let of_user = user.map(|user| format!(", {user}")).unwrap_or_default();
     let label = format!("{}: {name}{of_user}", text.revoke());
     view! {
@@ -148,7 +148,7 @@ pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, tex
             <span class="setting-item">
                 <b dir="auto">{name}</b>
                 <span class="setting-note">
-                    <code>{prefix}"…"</code>" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}" · "{last_use}
+                    <code>{prefix}"…"</code>" · "{text.created_at()}" "{when(created_at.timestamp_millis())}" · "{last_use}
                     {expires}
                 </span>
             </span>

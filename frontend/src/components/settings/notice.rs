@@ -52,7 +52,7 @@ pub(crate) fn AccountNotice(navigation: Navigation) -> impl IntoView {
 fn list(changes: Vec<AccessRecord>, text: Language) -> AnyView {
     let has_more = changes.len() > MAX_SHOWN;
     let rows = changes.into_iter().take(MAX_SHOWN).map(|change| {
-        let at = when(change.created_at.timestamp_millis(), text);
+        let at = when(change.created_at.timestamp_millis());
         view! {
             <li data-testid="account-change">
                 <b dir="auto">{named(change.by, text)}</b>" · "{did(change.kind, text)}" · "{at}

@@ -94,7 +94,7 @@ fn link_view(link: &Invitation, text: Language) -> AnyView {
             <code>{address}</code>
             <div class="setting-buttons">
                 <CopyButton content=move || Some(content.get_value()) load=|| () loading />
-                <span class="setting-note">{text.valid_until()}" "{when(link.expires_at.timestamp_millis(), text)}</span>
+                <span class="setting-note">{text.valid_until()}" "{when(link.expires_at.timestamp_millis())}</span>
             </div>
         </div>
     }
@@ -109,8 +109,8 @@ fn invitation_row(invitation: InvitationInfo, revoke: Callback<i64>, text: Langu
             <span class="setting-item">
                 <b>{text.invitation_unused()}</b>
                 <span class="setting-note">
-                    {text.role(role)}" · "{created_by}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}
-                    " · "{text.valid_until()}" "{when(expires_at.timestamp_millis(), text)}
+                    {text.role(role)}" · "{created_by}" · "{text.created_at()}" "{when(created_at.timestamp_millis())}
+                    " · "{text.valid_until()}" "{when(expires_at.timestamp_millis())}
                 </span>
             </span>
             {row_button(text.revoke(), "revoke-invitation", label, move || revoke.run(id))}
@@ -179,7 +179,7 @@ fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
             <span class="setting-item">
                 <b dir="auto">{name.clone()}</b>
                 <span class="setting-note">
-                    {text.role(role)}" · "{text.created_at()}" "{when(created_at.timestamp_millis(), text)}
+                    {text.role(role)}" · "{text.created_at()}" "{when(created_at.timestamp_millis())}
                     {state.map(|state| format!(" · {state}"))}
                 </span>
             </span>

@@ -78,7 +78,7 @@ fn row(session: Session, end: Callback<i64>, text: Language) -> AnyView {
         <li data-testid="session">
             <span class="setting-item" title=user_agent>
                 <b>{name}</b>
-                <span class="setting-note">{address}" · "{text.last_used()}" "{when(last_seen_at.timestamp_millis(), text)}</span>
+                <span class="setting-note">{address}" · "{text.last_used()}" "{when(last_seen_at.timestamp_millis())}</span>
             </span>
             {side}
         </li>

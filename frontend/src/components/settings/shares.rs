@@ -31,7 +31,7 @@ fn row(share: Share, revoke: Callback<ShareId>, text: Language) -> AnyView {
         <li data-testid="my-share">
             <span class="setting-item">
                 <a href=path rel="external" target="_blank" dir="auto">{title}</a>
-                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "{calls}{files}</span>
+                <span class="setting-note">{when(created_at.timestamp_millis())}" · "{calls}{files}</span>
             </span>
             <button type="button" class="button small" data-testid="take-back" aria-label=label on:click=move |_| revoke.run(id)>
                 {text.share_revoke()}

@@ -123,7 +123,7 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
         (None, _) => text.answer().to_owned(),
     };
     let who = if hit.shown { who } else { format!("{who} · {}", text.in_other_version()) };
-    let at = when(hit.created_at.timestamp_millis(), text);
+    let at = when(hit.created_at.timestamp_millis());
     let follow = move |event: MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
