@@ -113,7 +113,7 @@ pub(crate) async fn find_conversation(uuid: Uuid, window: Window) -> Result<Opti
     }
 }
 
-/// The same request, whose response is parsed later.
+/// Sends the same request, and returns the response as it is.
 pub(crate) async fn conversation_json(uuid: Uuid, window: Window) -> Result<String, ApiError> {
     call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await
 }

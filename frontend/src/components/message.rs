@@ -342,7 +342,9 @@ impl Placed {
         };
         let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };
         // The document's script wrote it. It is written again in this task.
-        elements(&self.article, &format!(".when[{MS}]")).iter().for_each(|place| place.set_text_content(None));
+        for place in elements(&self.article, &format!(".when[{MS}]")) {
+            place.set_text_content(None);
+        }
         self.drawn = adopt(&render(view), &self.article);
         if self.drawn.is_none() {
             return self.begin_again();

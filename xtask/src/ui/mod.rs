@@ -116,13 +116,11 @@ fn write_licenses(site: &Path) -> Result<()> {
 
 /// Checks the sizes of first visits, if they are final.
 fn check_budgets(files: &[PathBuf], are_final: bool) -> Result<()> {
-    let visits: [(_, fn(&Path) -> bool); 3] = [
-        (compress::NEW_CHAT, is_loaded_first),
-        (compress::CONVERSATION, is_lazy_style),
-        (compress::USED_CONVERSATION, is_of_messages),
-    ];
+    let budgets = [compress::NEW_CHAT, compress::CONVERSATION, compress::USED_CONVERSATION];
+    // Each visit loads what the one before loads, and more.
+    let more: [fn(&Path) -> bool; 3] = [is_loaded_first, is_lazy_style, is_of_messages];
     let mut loaded: Vec<PathBuf> = Vec::new();
-    for (budget, is_loaded_too) in visits {
+    for (budget, is_loaded_too) in budgets.iter().zip(more) {
         loaded.extend(files.iter().filter(|file| is_loaded_too(file)).cloned());
         let bytes = budget.loaded(&loaded)?;
         say(&budget.describe(bytes));
