@@ -1,7 +1,7 @@
 // Tests lost connections, and tabs that are closed, opened or hidden: in the end the user sees what an undisturbed run shows.
 
 import type { Browser, Page } from "@playwright/test";
-import { ChatPage, alive, untimedText, watchAnswer } from "../kit/chat.ts";
+import { ChatPage, alive, mounted, untimedText, watchAnswer } from "../kit/chat.ts";
 import { startProxy } from "../kit/proxy.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -180,7 +180,7 @@ test("one of two concurrent messages is answered, and the other tab shows why it
   await other.page.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
   await other.page.route("**/api/events", (route) => route.abort());
   await other.page.goto(page.url());
-  await alive(other.page);
+  await mounted(other.page);
   await chat.send(QUESTION);
   await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "streaming");
   await other.page.getByTestId("composer").fill("And 2 + 2?");

@@ -343,13 +343,17 @@ test("an edited message keeps the files that are not removed, and gets those tha
   await page.getByTestId("edit-attach").click();
   await (await chosen).setFiles([textFile("three.txt", "Crane.")]);
   await expect(ready(page)).toHaveCount(2);
+  await transfer(page.getByTestId("edit-field"), "paste", textFile("four.txt", "Ibis."));
+  await transfer(page.getByTestId("edit-field"), "drop", textFile("five.txt", "Egret."));
+  await expect(page.locator(".edit").getByTestId("attachment"), "they are files of the edit").toHaveCount(4);
+  await expect(ready(page)).toHaveCount(4);
   expect(await findings(page)).toEqual(NOTHING);
   await page.getByTestId("edit-field").fill("Which birds are left?");
   model.answer(["Two others."]);
   await page.getByTestId("edit-send").click();
   await expect(chat.answers).toContainText("Two others.");
-  await expect(shown(page)).toContainText(["one.txt", "three.txt"]);
-  for (const bird of ["Heron.", "Crane."]) expect(model.lastRequest()).toContain(bird);
+  await expect(shown(page)).toContainText(["one.txt", "three.txt", "four.txt", "five.txt"]);
+  for (const bird of ["Heron.", "Crane.", "Ibis.", "Egret."]) expect(model.lastRequest()).toContain(bird);
   expect(model.lastRequest()).not.toContain("Stork.");
 });
 

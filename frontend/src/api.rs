@@ -13,9 +13,9 @@ mod turns;
 
 pub(crate) use self::{
     conversations::{
-        Listed, choose_model, conversation_json, conversation_url, create_conversation, delete_all_conversations,
-        delete_conversation, export_url, find_conversation, find_usage, fork, list_conversations, list_shares,
-        revoke_share, search, select_message, share, update_conversation,
+        Listed, choose_model, conversation_url, create_conversation, delete_all_conversations, delete_conversation,
+        export_url, find_conversation, find_usage, fork, list_conversations, list_shares, revoke_share, search,
+        select_message, share, update_conversation,
     },
     entries::list_models,
     error::ApiError,

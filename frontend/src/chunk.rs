@@ -14,12 +14,12 @@ pub(crate) async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
     browser::load_chunk(async || load().await.then_some(()), is_wanted).await.is_some()
 }
 
-/// A chunk, and whether it is loaded or being loaded.
+/// A chunk, and whether it is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
     load: Load,
     pub(crate) is_here: RwSignal<bool>,
-    pub(crate) is_coming: RwSignal<bool>,
+    is_coming: StoredValue<bool>,
     is_wanted: StoredValue<bool>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct MessagesChunk(pub(crate) Chunk);
 impl Chunk {
     /// Creates a chunk. On the server, and on a page that begins with its code, it is loaded already.
     pub(crate) fn new(load: Load, is_here: bool) -> Self {
-        let (is_coming, is_wanted) = (RwSignal::new(false), StoredValue::new(false));
+        let (is_coming, is_wanted) = (StoredValue::new(false), StoredValue::new(false));
         Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
     }
 
@@ -57,14 +57,14 @@ impl Chunk {
 
     /// Loads the chunk, unless it is loaded or being loaded. Its code is used once the page is attached.
     pub(crate) fn fetch(self) {
-        if self.is_here.get_untracked() || self.is_coming.get_untracked() {
+        if self.is_here.get_untracked() || self.is_coming.get_value() {
             return;
         }
-        self.is_coming.set(true);
+        self.is_coming.set_value(true);
         let placed = in_place();
         spawn_local(async move {
             let (is_here, ()) = join(load(self.load, move || self.is_wanted.get_value()), placed).await;
-            self.is_coming.set(false);
+            self.is_coming.set_value(false);
             if is_here {
                 self.is_here.set(true);
             }

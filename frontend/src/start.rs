@@ -64,10 +64,9 @@ pub(crate) enum Content {
 pub(crate) enum SentContent {
     /// The conversation as the server has it.
     Read(Box<Conversation>),
-    /// The conversation as the browser gets it: the page becomes interactive before the code that parses messages is
-    /// loaded. If no turn runs or waits for approval, the document has only the summary, and the page loads the messages
-    /// when they are used. Until then, the server-rendered ones are enough.
-    Unread { summary: Box<ConversationSummary>, json: Option<String> },
+    /// The conversation as the browser gets it. The page becomes interactive before the code that parses messages is
+    /// loaded.
+    Unread { summary: Box<ConversationSummary>, json: String },
 }
 
 impl SentContent {
@@ -83,7 +82,6 @@ impl SentContent {
 impl Serialize for SentContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Read(conversation) if conversation.summary.is_idle() => conversation.summary.serialize(serializer),
             Self::Read(conversation) => conversation.serialize(serializer),
             Self::Unread { .. } => Err(S::Error::custom("only a server hands a conversation on")),
         }
@@ -93,8 +91,7 @@ impl Serialize for SentContent {
 impl<'de> Deserialize<'de> for SentContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json: String = Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?).into();
-        let summary: Box<ConversationSummary> = serde_json::from_str(&json).map_err(D::Error::custom)?;
-        let json = Some(json).filter(|_| !summary.is_idle());
+        let summary = serde_json::from_str(&json).map_err(D::Error::custom)?;
         Ok(Self::Unread { summary, json })
     }
 }

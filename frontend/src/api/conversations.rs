@@ -106,16 +106,11 @@ fn query_of(window: Window) -> String {
 
 /// `GET /api/conversations/{uuid}`
 pub(crate) async fn find_conversation(uuid: Uuid, window: Window) -> Result<Option<Conversation>, ApiError> {
-    match conversation_json(uuid, window).await {
+    match call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await {
         Ok(json) => read_conversation(json).await.map(Some),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Sends the same request, and returns the response as it is.
-pub(crate) async fn conversation_json(uuid: Uuid, window: Window) -> Result<String, ApiError> {
-    call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/select`

@@ -171,8 +171,8 @@ pub(crate) fn ChatPane(
     }
 }
 
-/// Loads the code of messages if the list shows that there are others by now than those that the server rendered, or if
-/// the user opens the find bar. Otherwise it loads when a message is used.
+/// Loads the code of messages if the list shows that the conversation is no longer as the server rendered it, or if the
+/// user opens the find bar. Otherwise it loads when a message is used.
 fn load_code_at_change(
     session: Session,
     list: ConversationList,
@@ -180,10 +180,12 @@ fn load_code_at_change(
     finding: RwSignal<bool>,
 ) {
     let state = memo(move |_| {
-        let summary = current.get().and_then(|uuid| list.find(uuid))?;
-        Some((summary.updated_at.timestamp_micros(), summary.is_idle()))
+        let uuid = current.get()?;
+        // A conversation that was deleted elsewhere is no longer in the list, but its summary is still known.
+        let is_listed = list.recent().iter().any(|summary| summary.uuid == uuid);
+        list.find(uuid).map(|summary| (summary.updated_at.timestamp_micros(), summary.is_idle(), is_listed))
     });
-    Effect::new(move |before: Option<Option<(i64, bool)>>| {
+    Effect::new(move |before: Option<Option<(i64, bool, bool)>>| {
         let now = state.get();
         let is_changed = matches!((before.flatten(), now), (Some(before), Some(now)) if before != now);
         if is_changed || finding.get() {

@@ -14,7 +14,7 @@ use leptos::{
 };
 use tallybook_protocol::Rights;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlInputElement};
+use web_sys::{Element, Event, HtmlInputElement};
 
 use crate::{
     browser::{self, TypedEarly},
@@ -207,8 +207,9 @@ enum Hint {
     Keys(&'static str),
 }
 
-/// Adds what the user drops on the page to the message field: text, and files if the user may upload them. The document
-/// keeps the browser from opening a file (`app`). `is_dropping` is `true` while the user drags files over the page.
+/// Adds what the user drops on the page to the message field: text, and files if the user may upload them. Files that
+/// are dropped on the form of an edit become files of that edit. The document keeps the browser from opening a file
+/// (`app`). `is_dropping` is `true` while the user drags files over the page.
 fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
     let take = move |event: &DragEvent| -> Option<()> {
         let data = event.data_transfer()?;
@@ -216,8 +217,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
         if is_file && !may_upload {
             return None;
         }
-        let place = event.target()?.dyn_into::<Element>().ok();
-        if !is_file && place.is_some_and(|place| matches!(place.closest("input, textarea"), Ok(Some(_)))) {
+        if !is_file && is_within(event, "input, textarea") {
             return None;
         }
         event.prevent_default();
@@ -225,7 +225,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
         if event.type_() == "drop" {
             let dropped = data.get_data("text/plain").unwrap_or_default();
             if is_file {
-                session.attach(FilesOf::Draft, browser::listed(data.files()));
+                session.attach(files_of(event), browser::listed(data.files()));
             } else {
                 session.add_to_draft(&dropped);
             }
@@ -253,6 +253,16 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
     });
 }
 
+/// Returns the message that files are added to: the one that is being edited if they are pasted or dropped in its form.
+fn files_of(event: &Event) -> FilesOf {
+    if is_within(event, ".edit") { FilesOf::Edit } else { FilesOf::Draft }
+}
+
+fn is_within(event: &Event, selector: &str) -> bool {
+    let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    place.is_some_and(|place| matches!(place.closest(selector), Ok(Some(_))))
+}
+
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
 /// a file.
 fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
@@ -262,7 +272,7 @@ fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
             let has = |kind: &str| data.types().includes(&kind.into(), 0);
             if has("Files") && !has("text/plain") {
                 event.prevent_default();
-                session.attach(FilesOf::Draft, browser::listed(data.files()));
+                session.attach(files_of(&event), browser::listed(data.files()));
             }
             let text = data.get_data("text/plain").unwrap_or_default();
             let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE;

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::address::Address;
 use crate::{
     address::Navigation,
-    api, browser,
+    browser,
     chunk::{Chunk, Load, MessagesChunk},
     components::{
         chat_pane::{budget_notice::BudgetNotice, consent_buttons, find_bar::FindBar},
@@ -46,7 +46,6 @@ use crate::{
         },
     },
     conversation_list::ConversationList,
-    data::NEWEST,
     goal::Goal,
     pages::command_context::CommandContext,
     reactive::effect,
@@ -166,34 +165,17 @@ impl LazyChunks {
         messages.want_when_used(&[THREAD_ID], &["mousedown", "click", "focusin"]);
     }
 
-    /// Parses the conversation that the page starts with once the code for that has loaded. If the document does not
-    /// contain it, loads it along with the code. The receiver ends without a value if either fails.
-    pub(crate) fn read_conversation(self, uuid: Uuid, json: Option<String>) -> oneshot::Receiver<Box<Conversation>> {
-        let (tell_json, json_told) = oneshot::channel();
-        let untold = StoredValue::new(Some(tell_json));
-        effect(move || {
-            if !self.messages.is_coming.get() && !self.messages.is_here.get() {
-                return;
-            }
-            let Some(tell) = untold.try_update_value(Option::take).flatten() else { return };
-            let json = json.clone();
-            spawn_local(async move {
-                let json = match json {
-                    Some(json) => Ok(json),
-                    None => api::conversation_json(uuid, NEWEST).await,
-                };
-                let _ = json.map(|json| tell.send(json));
-            });
-        });
+    /// Parses the conversation in the document once the code for that has loaded. The server-rendered messages are
+    /// used from then on. The receiver ends without a value if the conversation cannot be parsed.
+    pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
-        let unread = StoredValue::new(Some((json_told, tell)));
+        let unread = StoredValue::new(Some((json, tell)));
         effect(move || {
             if !self.messages.is_here.get() {
                 return;
             }
             let Some((json, tell)) = unread.try_update_value(Option::take).flatten() else { return };
             spawn_local(async move {
-                let Ok(json) = json.await else { return };
                 browser::next_task().await;
                 let read = reading::conversation(json).await;
                 browser::next_task().await;

@@ -348,7 +348,7 @@ fn place_of(address: Address, content: Option<Content>, later_files: LazyChunks)
             (Place::Open(conversation.summary.uuid), InitialConversation::Loaded(conversation))
         }
         (Some(Content::Conversation(SentContent::Unread { summary, json })), _) => {
-            let conversation = later_files.read_conversation(summary.uuid, json);
+            let conversation = later_files.read_conversation(json);
             (Place::Loading(summary.uuid), InitialConversation::Parsing { conversation, is_idle: summary.is_idle() })
         }
         (Some(Content::Failed(words)), Address::Conversation(uuid)) => {

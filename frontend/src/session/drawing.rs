@@ -53,11 +53,17 @@ impl Drawing {
     /// Updates the rendered transcript to the known one.
     pub(super) fn draw(self) {
         // The session may have ended since this was scheduled.
-        let Some(known) = self.known.try_with_value(|state| state.transcript.clone()) else { return };
-        let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
-        self.transcript.try_set(known);
+        if let Some(known) = self.known.try_with_value(|state| state.transcript.clone()) {
+            self.show(known);
+        }
+    }
+
+    /// Renders a transcript: its messages, and what has changed in those that are rendered already.
+    fn show(self, transcript: Transcript) {
+        let changed = self.transcript.try_with_untracked(|drawn| transcript.changed_since(drawn).to_vec());
+        self.transcript.try_set(transcript);
         for entry in changed.unwrap_or_default() {
-            let drawn = self.drawn.with_value(|drawn| drawn.get(&entry.id).copied());
+            let drawn = self.drawn.try_with_value(|drawn| drawn.get(&entry.id).copied()).flatten();
             let drawn = drawn.filter(|drawn| drawn.with_untracked(|held| held.as_ref() != Some(&entry)));
             if let Some(drawn) = drawn {
                 drawn.set(Some(entry));
@@ -77,7 +83,9 @@ impl Drawing {
             browser::released().await;
             let next = next();
             let is_last = next.is_none();
-            next.map(|transcript| self.transcript.try_set(transcript));
+            if let Some(transcript) = next {
+                self.show(transcript);
+            }
             tick().await;
             browser::replace_stale();
             browser::replay_presses();

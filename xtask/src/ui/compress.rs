@@ -24,7 +24,7 @@ pub(crate) struct Budget {
 pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_000, limit: 320_000 };
 
 /// A conversation of 20 messages, which the user reads.
-pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 14_000, limit: 330_000 };
+pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 330_000 };
 
 /// That conversation once the user presses something in it or writes.
 pub(crate) const USED_CONVERSATION: Budget =

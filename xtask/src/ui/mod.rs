@@ -12,6 +12,7 @@ mod compress;
 mod minify;
 mod optimize;
 pub(crate) mod programs;
+mod short_names;
 mod sizes;
 mod split;
 pub(crate) mod toolchain;
@@ -177,7 +178,7 @@ fn is_loaded_first(file: &Path) -> bool {
 /// Creates a module's files from cargo's WASM file and moves them to `pkg`, unless they exist and the WASM file has not
 /// changed.
 fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer: Option<&Path>) -> Result<()> {
-    let how = format!("release={} wasm-opt={optimizer:?}", options.release);
+    let how = format!("release={} wasm-opt={optimizer:?}, short names", options.release);
     let fingerprint = fingerprint::of(&how, &[wasm])?;
     let note = workspace::ui_target().join(format!("bound-{}", program.name));
     if !options.sizes
@@ -199,6 +200,10 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
         }
         bindgen::bind(&split.main, program.name, &bound, true, options.release)?;
         split.join(&bound.join(program.script()))?;
+    }
+    if options.release {
+        // The quick build keeps the names, which stack traces contain.
+        short_names::shorten(&bound.join(program.script()), &bound.join(program.wasm()))?;
     }
     if let Some(optimizer) = optimizer {
         for file in files_below(&bound)?.iter().filter(|file| file.extension().is_some_and(|end| end == "wasm")) {

@@ -33,12 +33,16 @@ impl Program {
     }
 
     pub(super) fn files(&self) -> Vec<String> {
-        let main = [self.script(), format!("{}_bg.wasm", self.name)];
+        let main = [self.script(), self.wasm()];
         main.into_iter().chain(split::files_of(self.parts)).collect()
     }
 
     pub(super) fn script(&self) -> String {
         format!("{}.js", self.name)
+    }
+
+    pub(super) fn wasm(&self) -> String {
+        format!("{}_bg.wasm", self.name)
     }
 
     /// Returns the names of its files that a first visit does not load.

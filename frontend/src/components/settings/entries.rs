@@ -12,7 +12,7 @@ use crate::{
     language::Language,
     models::Models,
     mount_schedule::in_next_frame,
-    reactive::effect,
+    reactive::{effect, memo},
     session::Loading,
     setup::{Connecting, EntryKind, SetupEntry, TestResult},
     task::spawn,
@@ -39,6 +39,8 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
             let _ = browser::focus_if_free(&edit_id(kind, &name)) || browser::focus_if_free(kind.id());
         });
     });
+    // Kept here, because loading the list replaces its rows.
+    let in_question = RwSignal::new(None::<String>);
     let removing = Mutation::new();
     let remove = Callback::new(move |Removal { name, version }: Removal| {
         let asked = name.clone();
@@ -51,6 +53,7 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
             removed
         };
         removing.run(text, removal, move |()| {
+            in_question.set(None);
             leptos::task::spawn_local(async move {
                 match kind {
                     EntryKind::Model => models.reload().await,
@@ -67,7 +70,7 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
         {list.view(kind.path(), text, Some(text.entries_none(kind)), move |entry| {
             let is_of_file = |other: &SetupEntry| other.name == entry.name && other.origin != SettingsOrigin::Page;
             let has_one_in_file = list.items.with_untracked(|items| items.iter().flatten().any(is_of_file));
-            row(entry, has_one_in_file, connecting, remove, text)
+            row(entry, has_one_in_file, connecting, in_question, remove, text)
         })}
         {move || has_file().then(|| view! { <p class="setting-note">{text.entries_in_file(kind)}</p> })}
         {removing.outcome()}
@@ -113,11 +116,13 @@ struct Removal {
 }
 
 /// A row of the list. If the settings file has an entry of the same name, the added entry can only be removed, because
-/// requests with that name concern the entry of the file.
+/// requests with that name concern the entry of the file. `in_question` is the name of the entry whose
+/// removal the user is asked about.
 fn row(
     entry: SetupEntry,
     has_one_in_file: bool,
     connecting: Connecting,
+    in_question: RwSignal<Option<String>>,
     remove: Callback<Removal>,
     text: Language,
 ) -> AnyView {
@@ -134,7 +139,8 @@ fn row(
     let is_hidden = is_added && has_one_in_file;
     let trial = Trial::new(kind);
     let test_button = (!is_hidden).then(|| trial.button(name.clone(), text));
-    let is_asking = RwSignal::new(false);
+    let of_row = name.clone();
+    let is_asking = memo(move |_| in_question.with(|asked| asked.as_ref() == Some(&of_row)));
     let removal = NodeRef::<html::Button>::new();
     let confirmed = Removal { name: name.clone(), version: entry.version };
     let edit_button = (is_added && !is_hidden).then(|| {
@@ -156,6 +162,7 @@ fn row(
     });
     let remove_button = is_added.then(|| {
         let remove_label = format!("{}: {name}", text.entry_remove());
+        let name = name.clone();
         view! {
             <button
                 type="button"
@@ -164,7 +171,7 @@ fn row(
                 aria-label=remove_label
                 aria-expanded=move || is_asking.get().to_string()
                 node_ref=removal
-                on:click=move |_| is_asking.update(|asking| *asking = !*asking)
+                on:click=move |_| in_question.set((!is_asking.get_untracked()).then(|| name.clone()))
             >
                 {text.entry_remove()}
             </button>
@@ -172,7 +179,7 @@ fn row(
         .into_any()
     });
     let confirm =
-        move || is_asking.get().then(|| confirmation(kind, confirmed.clone(), is_asking, removal, remove, text));
+        move || is_asking.get().then(|| confirmation(kind, confirmed.clone(), in_question, removal, remove, text));
     view! {
         <li data-testid="entry">
             <span class="setting-item">
@@ -193,7 +200,7 @@ fn row(
 fn confirmation(
     kind: EntryKind,
     confirmed: Removal,
-    is_asking: RwSignal<bool>,
+    in_question: RwSignal<Option<String>>,
     removal: NodeRef<html::Button>,
     remove: Callback<Removal>,
     text: Language,
@@ -223,7 +230,7 @@ fn confirmation(
                     data-testid="cancel-removal"
                     node_ref=cancel
                     on:click=move |_| {
-                        is_asking.set(false);
+                        in_question.set(None);
                         if let Some(button) = removal.get_untracked() {
                             let _ = button.focus();
                         }
