@@ -48,6 +48,7 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
             let removed = api::remove(kind, &asked, version).await;
             if removed.as_ref().is_err_and(ApiError::is_outdated) {
                 // Shows what another admin changed, before the user decides again.
+                in_question.set(None);
                 connecting.changed.set(Some((kind, asked)));
             }
             removed
@@ -140,7 +141,7 @@ fn row(
     let trial = Trial::new(kind);
     let test_button = (!is_hidden).then(|| trial.button(name.clone(), text));
     let of_row = name.clone();
-    let is_asking = memo(move |_| in_question.with(|asked| asked.as_ref() == Some(&of_row)));
+    let is_asking = memo(move |_| is_added && in_question.with(|asked| asked.as_ref() == Some(&of_row)));
     let removal = NodeRef::<html::Button>::new();
     let confirmed = Removal { name: name.clone(), version: entry.version };
     let edit_button = (is_added && !is_hidden).then(|| {
