@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::{FutureExt as _, future::AbortHandle};
-use held::Held;
+use held::{Held, may_change_conversation};
 use leptos::{
     prelude::*,
     wasm_split::{SplitLoaderError, wasm_split},
@@ -28,15 +28,15 @@ use super::{
     queue::Queue,
     reduce::reduce,
     shown::{Answer, Edited, Loading, Phase, Place},
-    state::State,
-    storage::{Elsewhere, Kept},
+    state::{State, joined},
+    storage::{Elsewhere, Kept, keep_draft},
     unsent::UnsentMessage,
 };
 use crate::{
     browser,
     chunk::{Chunk, MessagesChunk},
     drafts,
-    feed::Feed,
+    feed::{Feed, News},
     goal::Goal,
     language::use_language,
     models::Models,
@@ -340,6 +340,88 @@ impl Session {
         } else {
             self.hold(input);
         }
+    }
+
+    /// Holds an input back. Loads the code that handles it, unless nothing has happened yet that needs it.
+    fn hold(self, input: Input) {
+        let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
+        let had_connected = self.has_connected.get_value();
+        self.has_connected.update_value(|has| *has |= matches!(input, Input::News(News::Missed)));
+        let may_change = uuid.is_some() && may_change_conversation(&input, had_connected);
+        let input = match input {
+            Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
+            // The conversation is loaded again then.
+            Input::News(_) => Input::News(News::Missed),
+            input => input,
+        };
+        let has_acted = self.held.try_with_value(Held::has_user_action).unwrap_or_default();
+        match &input {
+            Input::User(Action::Write(text)) if !has_acted => return self.write_early(text),
+            Input::Elsewhere(Elsewhere::Draft(text)) if !has_acted => return self.set_early(text),
+            Input::User(action) => self.show_early(action),
+            _ => {}
+        }
+        let is_needed = may_change || matches!(input, Input::User(_)) || !self.can_wait();
+        self.held.try_update_value(|held| held.push(input));
+        if is_needed {
+            self.want_code();
+        }
+    }
+
+    /// Returns `true` for a new chat or an idle conversation without anything to send, to upload or to edit.
+    fn can_wait(self) -> bool {
+        self.was_idle && self.kept.try_with_value(Kept::has_only_text) == Some(true)
+    }
+
+    /// Sets the text of the message field, and keeps it, as the reducer would.
+    fn write_early(self, text: &str) {
+        self.set_early(text);
+        self.keep_early(text);
+    }
+
+    /// Sets the text of the message field.
+    fn set_early(self, text: &str) {
+        self.state.update_value(|state| text.clone_into(&mut state.draft));
+        self.draft.set(text.to_owned());
+        self.kept.update_value(|kept| text.clone_into(&mut kept.draft));
+    }
+
+    /// Keeps a text as the draft, in case the code that handles inputs never loads.
+    fn keep_early(self, text: &str) {
+        self.kept.update_value(|kept| {
+            text.clone_into(&mut kept.draft);
+            keep_draft(kept.conversation, text);
+        });
+    }
+
+    /// Shows what the user writes and chooses, and the first message of a chat.
+    fn show_early(self, action: &Action) {
+        let is_first = self.place.with_untracked(|place| matches!(place, Place::NewChat | Place::Loading(_)))
+            && self.unstored.with_untracked(Option::is_none)
+            && self.files.with_untracked(Vec::is_empty);
+        let sent = match action {
+            Action::Write(text) => {
+                self.draft.set(text.clone());
+                let sent = self.unstored.with_untracked(|sent| sent.as_ref().map(|sent| sent.content.clone()));
+                return self.keep_early(&joined(&sent.unwrap_or_default(), text));
+            }
+            Action::PlanFirst(plans_first) => return self.next.update(|next| next.1 = *plans_first),
+            Action::LoadEarlier => return self.earlier.set(Loading::Running),
+            Action::ChooseNext(model) => return self.next.update(|next| next.0.clone_from(model)),
+            Action::SendDraft(_) => self.draft.get_untracked(),
+            Action::Send(text, _) => text.clone(),
+            _ => return,
+        };
+        if !is_first || sent.trim().is_empty() {
+            return;
+        }
+        match action {
+            Action::SendDraft(_) => self.draft.set(String::new()),
+            // Until it is sent, it is kept as a draft.
+            _ if self.draft.with_untracked(String::is_empty) => self.keep_early(&sent),
+            _ => {}
+        }
+        self.unstored.set(Some(UnsentMessage { content: sent, ..UnsentMessage::default() }));
     }
 
     /// Loads the code that handles inputs, because the shown messages are out of date or the user waits for it.
