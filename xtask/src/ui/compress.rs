@@ -24,11 +24,11 @@ pub(crate) struct Budget {
 pub(crate) const NEW_CHAT: Budget = Budget { page: "a new chat", document: 10_000, limit: 320_000 };
 
 /// A conversation of 20 messages, which the user reads.
-pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 330_000 };
+pub(crate) const CONVERSATION: Budget = Budget { page: "a conversation", document: 15_000, limit: 320_000 };
 
 /// That conversation once the user presses something in it or writes.
 pub(crate) const USED_CONVERSATION: Budget =
-    Budget { page: "a conversation that is used", document: 15_000, limit: 670_000 };
+    Budget { page: "a conversation that is used", document: 15_000, limit: 660_000 };
 
 /// File extensions of the compressed forms; the server has the same list.
 const ENDS: [&str; 2] = ["br", "gz"];
