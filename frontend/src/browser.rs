@@ -26,8 +26,8 @@ pub(crate) use self::attach::{begin, finish};
 pub(crate) use self::{
     attach::{
         ATTACHED, ATTACHED_MORE, COPIED, DRAWN, DrawnPart, PART, PRESSED, adopt_drawn, attach, drawn_by_server,
-        drawn_within, drop_stale, insert, is_press_kept, released, remove_stale, replace_children, replace_stale,
-        replay_presses, when_used,
+        drawn_within, drop_stale, insert, is_press_kept, is_within, released, remove_stale, replace_children,
+        replace_stale, replay_presses, when_used,
     },
     chunks::load_chunk,
     clipboard_download::{copy, download, save_text},

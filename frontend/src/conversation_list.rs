@@ -81,6 +81,12 @@ impl ConversationList {
         self.pages.with(|pages| pages.shown(view).into_iter().filter(is_left).cloned().collect())
     }
 
+    /// Returns `true` if the list has this conversation, no matter which view is shown.
+    pub(crate) fn is_listed(self, uuid: Uuid) -> bool {
+        let is_it = |item: &ConversationSummary| item.uuid == uuid && !item.archived;
+        !self.is_leaving(uuid) && self.pages.with(|pages| pages.newest.iter().flat_map(|page| &page.items).any(is_it))
+    }
+
     /// Returns the known conversations of the list, newest first, no matter which view is shown.
     pub(crate) fn recent(self) -> Vec<ConversationSummary> {
         let is_left = |item: &&ConversationSummary| !item.archived && !self.is_leaving(item.uuid);

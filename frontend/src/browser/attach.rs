@@ -131,6 +131,12 @@ pub(crate) fn finish(later: &[&str]) {
     }
 }
 
+/// Returns `true` if an event happened in an element that matches a selector.
+pub(crate) fn is_within(event: &Event, selector: &str) -> bool {
+    let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    place.is_some_and(|place| matches!(place.closest(selector), Ok(Some(_))))
+}
+
 /// Calls `act` whenever one of `events` happens in one of the elements with these IDs, and at once if the user has
 /// already pressed, focused or filled in something there. Returns a function that ends this.
 pub(crate) fn when_used(
@@ -145,8 +151,7 @@ pub(crate) fn when_used(
     }
     let used = selector("");
     let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
-        let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-        if place.is_some_and(|place| matches!(place.closest(&used), Ok(Some(_)))) {
+        if is_within(&event, &used) {
             act();
         }
     });

@@ -182,8 +182,8 @@ fn load_code_at_change(
     let state = memo(move |_| {
         let uuid = current.get()?;
         // A conversation that was deleted elsewhere is no longer in the list, but its summary is still known.
-        let is_listed = list.recent().iter().any(|summary| summary.uuid == uuid);
-        list.find(uuid).map(|summary| (summary.updated_at.timestamp_micros(), summary.is_idle(), is_listed))
+        let summary = list.find(uuid)?;
+        Some((summary.updated_at.timestamp_micros(), summary.is_idle(), list.is_listed(uuid)))
     });
     Effect::new(move |before: Option<Option<(i64, bool, bool)>>| {
         let now = state.get();

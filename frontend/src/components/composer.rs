@@ -13,8 +13,7 @@ use leptos::{
     task::spawn_local,
 };
 use tallybook_protocol::Rights;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlInputElement};
+use web_sys::{Event, HtmlInputElement};
 
 use crate::{
     browser::{self, TypedEarly},
@@ -217,7 +216,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
         if is_file && !may_upload {
             return None;
         }
-        if !is_file && is_within(event, "input, textarea") {
+        if !is_file && browser::is_within(event, "input, textarea") {
             return None;
         }
         event.prevent_default();
@@ -255,12 +254,7 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
 
 /// Returns the message that files are added to: the one that is being edited if they are pasted or dropped in its form.
 fn files_of(event: &Event) -> FilesOf {
-    if is_within(event, ".edit") { FilesOf::Edit } else { FilesOf::Draft }
-}
-
-fn is_within(event: &Event, selector: &str) -> bool {
-    let place = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    place.is_some_and(|place| matches!(place.closest(selector), Ok(Some(_))))
+    if browser::is_within(event, ".edit") { FilesOf::Edit } else { FilesOf::Draft }
 }
 
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as

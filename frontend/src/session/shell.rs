@@ -152,8 +152,6 @@ pub(crate) struct Session {
     held: StoredValue<Held>,
     /// `true` if nothing had to be loaded, followed or decided when the session was created.
     was_idle: bool,
-    /// `true` once the feed was connected.
-    has_connected: StoredValue<bool>,
     /// The chunk with the code that handles inputs. `None` on the server, which has all code.
     chunk: Option<Chunk>,
     tasks: StoredValue<Tasks>,
@@ -221,7 +219,6 @@ impl Session {
             kept: StoredValue::new(kept),
             held: StoredValue::default(),
             was_idle,
-            has_connected: StoredValue::new(false),
             chunk: use_context::<MessagesChunk>().filter(|_| browser::IS_HERE).map(|MessagesChunk(chunk)| chunk),
             tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
             callbacks,
@@ -345,9 +342,8 @@ impl Session {
     /// Holds an input back. Loads the code that handles it, unless nothing has happened yet that needs it.
     fn hold(self, input: Input) {
         let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
-        let had_connected = self.has_connected.get_value();
-        self.has_connected.update_value(|has| *has |= matches!(input, Input::News(News::Missed)));
-        let may_change = uuid.is_some() && may_change_conversation(&input, had_connected);
+        let had_news = self.held.try_with_value(Held::has_news).unwrap_or_default();
+        let may_change = uuid.is_some() && may_change_conversation(&input, had_news);
         let input = match input {
             Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
             // The conversation is loaded again then.

@@ -349,10 +349,7 @@ fn goes_to_end(event: &KeyboardEvent) -> bool {
 
 /// Returns `true` for a click in a card, whose buttons may be gone by now: a decision opens nothing to be read there.
 fn is_in_card(event: &MouseEvent) -> bool {
-    let pressed = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    pressed.is_some_and(|pressed| {
-        pressed.closest(".consent, .consent-choices, .consent-denial").is_ok_and(|card| card.is_some())
-    })
+    browser::is_within(event, ".consent, .consent-choices, .consent-denial")
 }
 
 fn is_near_start(area: &HtmlElement) -> bool {

@@ -39,19 +39,24 @@ impl Held {
         self.0.iter().any(|input| matches!(input, Input::User(_)))
     }
 
+    /// Returns `true` if the feed was connected while inputs were held.
+    pub(crate) fn has_news(&self) -> bool {
+        self.0.iter().any(|input| matches!(input, Input::News(_)))
+    }
+
     pub(crate) fn next(&mut self) -> Option<Input> {
         self.0.pop_front()
     }
 }
 
-/// Returns `true` if after this input the conversation may differ from what the server rendered. `had_connected` is
-/// `true` if the feed had been connected before.
-pub(crate) fn may_change_conversation(input: &Input, had_connected: bool) -> bool {
+/// Returns `true` if after this input the conversation may differ from what the server rendered. `had_news` is `true` if
+/// the feed was connected before.
+pub(crate) fn may_change_conversation(input: &Input, had_news: bool) -> bool {
     match input {
         Input::News(News::Event(event)) => event.kind.changes_messages(),
         // What the server rendered is older than the first connection by a moment only, and the list shows whether an
         // answer was added meanwhile.
-        Input::News(News::Missed) => had_connected,
+        Input::News(News::Missed) => had_news,
         Input::Hidden(is_hidden) => !is_hidden,
         Input::Leaving(is_leaving) => *is_leaving,
         Input::Elsewhere(change) => !matches!(change, Elsewhere::Draft(_)),
