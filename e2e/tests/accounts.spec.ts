@@ -81,6 +81,25 @@ test("two users in two browsers see only their own conversations", async ({ page
   await ben.close();
 });
 
+test("a link to a message leads to it after signing in", async ({ page, tolerated }) => {
+  tolerated.push(/status of 401 .*\/sign-in/);
+  await page.goto("/sign-in");
+  await fillIn(page, ADMIN);
+  await new ChatPage(page).ask("What is 1 + 2?");
+  const conversation = new URL(page.url()).pathname;
+  const { messages } = await (await page.request.get(`/api${conversation.replace("/c/", "/conversations/")}`)).json();
+  const link = `${conversation}#message-${messages[0].id}`;
+  await page.context().clearCookies();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(page).toHaveURL(/\/sign-in\?next=/);
+  await fillIn(page, ADMIN, "not the password");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await fillIn(page, ADMIN);
+  await expect(page).toHaveURL(new RegExp(`${link}$`));
+  await expect(page.locator(`#message-${messages[0].id}`)).toBeFocused();
+});
+
 test.describe("in another browser", () => {
   // The page receives a 401 when the session has ended, and the browser logs it to the console.
   test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });

@@ -160,5 +160,10 @@ test("what a user may not do is not offered", async ({ browser, baseURL, request
   await page.goto("/settings");
   await expect(page.getByTestId("may-not-make-keys")).toBeVisible();
   await expect(page.getByTestId("make-key")).toHaveCount(0);
+
+  await request.post("/api/groups", { data: { name: "Testers", grants: ["model:demo"] } });
+  await page.goto("/");
+  await expect(page.getByTestId("no-model")).toContainText("Ask an admin");
+  await expect(page.getByTestId("example")).toHaveCount(0);
   await context.close();
 });

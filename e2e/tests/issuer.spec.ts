@@ -52,6 +52,31 @@ test("a user with a linked identity signs in with it, without scripts, until it 
   await other.close();
 });
 
+test("a user without a password is asked for none, and can delete the account", async ({ browser, baseURL }) => {
+  const admin = await browser.newContext({ baseURL });
+  await admin.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
+  const { url } = await (await admin.request.post("/api/invitations", { data: {} })).json();
+  const context = await browser.newContext({ baseURL, serviceWorkers: "block" });
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.getByTestId("sign-in-away").click();
+  await expect(page.getByTestId("person")).toContainText("root-over-there");
+  await page.goto("/settings");
+  await expect(page.getByTestId("no-password")).toContainText("Your account has no password.");
+  await page.getByTestId("open-delete-account").click();
+  await expect(page.getByRole("button", { name: "Cancel" })).toBeFocused();
+  await expect(page.locator("input[type=password]")).toHaveCount(0);
+  expect(await findingsInAllLooks(page, "[data-testid=section-delete]", "no-password")).toEqual([]);
+  await page.getByTestId("delete-account").click();
+  await expect(page).toHaveURL(/\/sign-in\?next=/);
+  await expect(page.getByTestId("problem")).toHaveCount(0);
+  const { items } = await (await admin.request.get("/api/users")).json();
+  const user = items.find(({ name }: { name: string }) => name === "root-over-there");
+  expect(user.deleted_at).not.toBeNull();
+  await context.close();
+  await admin.close();
+});
+
 test("the owner of an identity sees which admin unlinked it", async ({ browser, baseURL }) => {
   const signIn = async (name: string) => {
     const context = await browser.newContext({ baseURL, serviceWorkers: "block" });

@@ -161,9 +161,41 @@ test.describe("within a conversation", () => {
     // The page focuses the message field again in the next frame.
     await page.evaluate(() => new Promise(requestAnimationFrame));
     await page.locator("#thread").focus();
+    // Unlike shortcuts, letters after the slash belong to the search.
     await page.keyboard.press("/");
+    await expect(page.getByTestId("find-early")).toBeFocused();
+    await page.keyboard.type("[e");
     held.open();
-    await expect(page.getByTestId("find-field")).toBeFocused();
+    const field = page.getByTestId("find-field");
+    await expect(field).toBeFocused();
+    await expect(field).toHaveValue("[e");
+    await expect(page.getByTestId("find-place")).toHaveText("No matches");
+    await expect(page.getByTestId("find-early")).toHaveCount(0);
+    await page.keyboard.press("Escape");
+    await expect(page.locator("#thread"), "the focus returns").toBeFocused();
+  });
+
+  test("a search that is closed before its code is loaded does not appear", async ({ page, request }) => {
+    const address = await converse(request, 1);
+    const held = gate();
+    await page.route(/split_messages\.wasm/, async (route) => {
+      await held.opened;
+      await route.continue();
+    });
+    await page.goto(address);
+    await alive(page);
+    const early = page.getByTestId("find-early");
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    await expect(early).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(early).toHaveCount(0);
+    await expect(page.locator("#thread")).toBeFocused();
+    await page.keyboard.press("/");
+    await page.keyboard.type("question");
+    held.open();
+    await expect(page.getByTestId("find-field")).toHaveValue("question");
+    await expect(early).toHaveCount(0);
   });
 
   test("a search that is opened too early does not take the focus from the message field", async ({ page, request }) => {

@@ -62,6 +62,7 @@ pub fn size(language: Language, bytes: i64) -> String {
     const MEGA: i64 = KILO * KILO;
     let tenths_of_mega = (bytes + MEGA / 20) / (MEGA / 10);
     match (bytes, language) {
+        (1, Language::English) => "1 byte".to_owned(),
         (..KILO, Language::English) => format!("{bytes} bytes"),
         (..KILO, Language::Japanese) => format!("{bytes}バイト"),
         _ if tenths_of_mega < 10 => format!("{} kB", (bytes + KILO / 2) / KILO),
@@ -157,6 +158,7 @@ mod tests {
     fn sizes() {
         for (bytes, text) in [
             (0, "0 bytes"),
+            (1, "1 byte"),
             (999, "999 bytes"),
             (1000, "1 kB"),
             (300_017, "300 kB"),

@@ -146,6 +146,9 @@ texts! {
         "You can read this conversation without JavaScript. To send messages, turn on JavaScript for this page.",
         "この会話は、JavaScriptがなくても読めます。メッセージを送信するには、このページのJavaScriptを有効にしてください。";
     available_tools: "Available tools:", "使えるツール:";
+    no_model:
+        "You may not use any model yet. Ask an admin to grant one to a group of yours.",
+        "利用できるモデルがありません。管理者に相談してください。";
     demo_model: "You are using the demo model, which only does arithmetic.", "計算だけができるデモモデルを使用中です。";
     connect_model: "Connect a model", "モデルを接続する";
     add_tool_server: "Add a tool server", "ツールサーバーを追加する";
@@ -408,15 +411,20 @@ mod tests {
 
     #[test]
     fn a_stopped_answer_lists_the_outcomes_of_its_calls() {
-        let said = |finished, cancelled, unclear| Language::English.stopped(Tally { finished, cancelled, unclear });
+        let said = |finished, cancelled, unclear| {
+            Language::English.stopped(Tally { finished, cancelled, unclear, ..Tally::default() })
+        };
         assert_eq!(said(0, 0, 0), "Stopped. Everything so far is saved.");
         assert_eq!(said(1, 0, 0), "Stopped. 1 tool call had finished. Everything so far is saved.");
         let all =
             "Stopped. 2 tool calls had finished, 1 was cancelled, 3 may still be running. Everything so far is saved.";
         assert_eq!(said(2, 1, 3), all);
         assert_eq!(said(0, 2, 0), "Stopped. 2 tool calls were cancelled. Everything so far is saved.");
-        let said = Language::Japanese.stopped(Tally { finished: 2, cancelled: 1, unclear: 0 });
-        assert_eq!(said, "停止しました（ツール呼び出し: 2件完了、1件中止）。ここまでの内容は保存されています。");
+        let calls = Tally { finished: 2, denied: 1, cancelled: 1, unclear: 0 };
+        let said = "Stopped. 2 tool calls had finished, 1 was denied, 1 was cancelled. Everything so far is saved.";
+        assert_eq!(Language::English.stopped(calls), said);
+        let said = "停止しました（ツール呼び出し: 2件完了、1件拒否、1件中止）。ここまでの内容は保存されています。";
+        assert_eq!(Language::Japanese.stopped(calls), said);
     }
 
     #[test]

@@ -98,6 +98,11 @@ impl Models {
         self.read_tracked(|catalog| catalog.iter().any(|model| model.is_default && model.provider == "demo"))
     }
 
+    /// Returns `true` if the user may use no model. Tracked.
+    pub(crate) fn is_empty(self) -> bool {
+        self.read_tracked(<[_]>::is_empty)
+    }
+
     /// Returns `true` if there is more than one model. Tracked.
     pub(crate) fn is_choice(self) -> bool {
         self.read_tracked(|catalog| catalog.len() > 1)
@@ -105,7 +110,7 @@ impl Models {
 
     /// Returns `true` if the built-in demo model is the only one. It only does arithmetic, and makes no plans. Tracked.
     pub(crate) fn is_demo(self) -> bool {
-        self.read_tracked(|catalog| catalog.iter().all(|model| model.provider == "demo"))
+        self.read_tracked(|catalog| !catalog.is_empty() && catalog.iter().all(|model| model.provider == "demo"))
     }
 
     /// Returns `false` if it is known that a model reads no images.

@@ -23,7 +23,7 @@ pub enum AccountsError {
     #[error("The current password is wrong.")]
     WrongPassword,
     /// The operation requires a password, and the account has none.
-    #[error("This account has no password yet. Ask an admin to set one. Then you can change it or delete the account.")]
+    #[error("This account has no password yet. Ask an admin to set one. Then you can change it.")]
     NoPassword,
     /// The account has a password, and the request contains none.
     #[error("Enter your password to confirm that this account is yours.")]

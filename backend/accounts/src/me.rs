@@ -88,15 +88,19 @@ impl Accounts {
     }
 
     /// Deletes the caller's account permanently. Sign-in and API keys stop working, and only admins can still read its
-    /// conversations, within the limits of admin access. Fails with `LastAdmin` for the only admin.
+    /// conversations, within the limits of admin access. The caller must prove ownership of the account
+    /// (`prove_ownership`). Fails with `LastAdmin` for the only admin, and with `Off` on a server without accounts.
     pub async fn delete_me(&self, caller: &Caller, password: Password, address: IpAddr) -> Result<(), AccountsError> {
-        let hash = self.confirm(caller, password, address).await?;
-        with_retries(|| self.store_deletion(caller, &hash)).await?;
+        if caller.name.is_none() {
+            return Err(AccountsError::Off);
+        }
+        let hash = self.prove_ownership(caller, Some(password), address).await?;
+        with_retries(|| self.store_deletion(caller, hash.as_deref())).await?;
         self.context.streams.check_now();
         Ok(())
     }
 
-    async fn store_deletion(&self, caller: &Caller, hash: &str) -> Result<(), AccountsError> {
+    async fn store_deletion(&self, caller: &Caller, hash: Option<&str>) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
         let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
@@ -117,21 +121,21 @@ impl Accounts {
     }
 
     /// Checks that the caller owns the account: with the password if the account has one, otherwise with a sign-in
-    /// within the last ten minutes. Succeeds without a check if the caller has no session: on a server without
-    /// accounts, and for API keys, which the routes refuse.
+    /// within the last ten minutes. Returns the hash of the password, if there is one. Succeeds without a check if the
+    /// caller has no session: on a server without accounts, and for API keys, which the routes refuse.
     pub(crate) async fn prove_ownership(
         &self,
         caller: &Caller,
         password: Option<Password>,
         address: IpAddr,
-    ) -> Result<(), AccountsError> {
-        let Credential::Session(id) = caller.credential else { return Ok(()) };
+    ) -> Result<Option<String>, AccountsError> {
+        let Credential::Session(id) = caller.credential else { return Ok(None) };
         if users::has_password(&self.context.db, caller.user).await? {
             let password = password.ok_or(AccountsError::PasswordNeeded)?;
-            return self.confirm(caller, password, address).await.map(|_| ());
+            return self.confirm(caller, password, address).await.map(Some);
         }
         let is_fresh = sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await?;
-        if is_fresh { Ok(()) } else { Err(AccountsError::SignInAgain) }
+        if is_fresh { Ok(None) } else { Err(AccountsError::SignInAgain) }
     }
 
     /// Checks the caller's password and returns its hash. An attacker with an open session must not be able to guess

@@ -12,7 +12,7 @@ use tallybook_database::Database;
 use tallybook_protocol::{Rights, UserRole};
 
 use crate::{
-    UserId,
+    AccountRules, UserId,
     store::groups::{self, GroupId},
 };
 
@@ -129,12 +129,12 @@ impl UserPermissions {
         self.limited.is_none() || self.allows(&Permission::ToolServer(name.to_owned()))
     }
 
-    /// Returns the user's rights.
-    pub fn rights(&self) -> Rights {
+    /// Returns the user's rights on a server with these rules.
+    pub fn rights(&self, rules: AccountRules) -> Rights {
         Rights {
             make_keys: self.allows(&Permission::MakeKeys),
             upload: self.allows(&Permission::Upload),
-            share: self.allows(&Permission::Share),
+            share: rules.sharing && self.allows(&Permission::Share),
         }
     }
 }

@@ -357,6 +357,23 @@ impl Server {
         self.evaluate(&mut state);
     }
 
+    /// Reads the accepted definitions again: an admin may have accepted one on another replica. Returns `true` if the
+    /// available tools changed.
+    pub(crate) async fn read_accepted(&self) -> bool {
+        let listing = {
+            let state = self.state();
+            match state.status {
+                Status::Connected => state.listing.clone(),
+                _ => return false,
+            }
+        };
+        let Some(read) = self.accepted(&listing).await else { return false };
+        let mut state = self.state();
+        // A newer list, which has read the definitions itself, may contain other tools.
+        state.accepted.get_or_insert_default().extend(read);
+        self.evaluate(&mut state)
+    }
+
     /// Describes an error without the server's address, which the server may have repeated in its own message.
     pub(crate) fn plain(&self, error: &ServerError) -> String {
         let text = error.plain(&self.name);

@@ -219,6 +219,17 @@ impl ToolServers {
         }
     }
 
+    /// Reads the accepted definitions of all servers' tools again, which another replica may have changed.
+    pub async fn read_accepted(&self) {
+        let mut is_changed = false;
+        for server in self.shared.servers() {
+            is_changed |= server.read_accepted().await;
+        }
+        if is_changed {
+            self.shared.publish();
+        }
+    }
+
     /// Returns a receiver that is notified of every change of the available tools.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tallybook_accounts::{Accounts, Permissions};
 use tallybook_conversations::{CurrentSettings, models::Catalog};
-use tallybook_database::Database;
+use tallybook_database::{Database, with_retries};
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::{ModelFields, ToolServerFields};
 use tallybook_tools::Secrets;
@@ -209,7 +209,20 @@ impl RuntimeSettings {
         let settings = merge(&context.configured, &added.settings, &context.models).settings;
         context.accounts.set_rules(account_rules(&settings));
         context.conversations.set(for_conversations(settings, budgets, &context.models));
+        drop(added);
+        // If this is interrupted, a server reads them at its next listing, within a minute.
+        context.tool_servers.read_accepted().await;
         Ok(())
+    }
+
+    /// Makes the other servers of the database read the accepted definitions of tools again, within two seconds.
+    pub async fn announce_accepted_definitions(&self) -> Result<(), SettingsError> {
+        let announce = || async {
+            let mut tx = self.context.db.begin().await?;
+            store::next_version(&mut tx).await?;
+            tx.commit().await
+        };
+        Ok(with_retries(announce).await?)
     }
 }
 

@@ -47,10 +47,10 @@ pub(crate) fn press(id: &str) {
     }
 }
 
-/// Returns `true` if the focus is in a text field that is not empty: the user is typing.
+/// Returns `true` if the focus is in a visible text field that is not empty: the user is typing.
 pub(crate) fn is_typed_in() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
-    focused.is_some_and(|element| !written_in(&element).is_empty())
+    focused.is_some_and(|element| !is_focus_free() && !written_in(&element).is_empty())
 }
 
 /// Returns `true` if a text field of the page's main part contains text: a message is being written, or a text that

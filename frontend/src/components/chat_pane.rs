@@ -5,6 +5,7 @@ pub(crate) mod connection_note;
 pub(crate) mod consent_buttons;
 pub(crate) mod consent_note;
 pub(crate) mod earlier_messages;
+pub(crate) mod early_find;
 pub(crate) mod empty_state;
 pub(crate) mod find_bar;
 pub(crate) mod skeleton;
@@ -22,6 +23,7 @@ use crate::{
             connection_note::connection_note,
             consent_buttons::go_to_first,
             consent_note::{ConsentNote, use_waiting_calls},
+            early_find::{FindState, early_field},
             thread::Thread,
         },
         composer::Composer,
@@ -37,6 +39,7 @@ use crate::{
         },
     },
     conversation_list::ConversationList,
+    feed::Feed,
     goal::Goal,
     i18n::page_title,
     keys::Command,
@@ -61,6 +64,7 @@ pub(crate) fn ChatPane(
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
     title: Signal<Option<String>>,
+    feed: Feed,
     /// `true` while the find bar is open, or about to be.
     finding: RwSignal<bool>,
     /// The message to go to.
@@ -104,6 +108,7 @@ pub(crate) fn ChatPane(
         let usage = session.transcript.with(Transcript::usage).map(|usage| text.total_usage(usage));
         usage.or_else(|| drawn_usage.clone().filter(|_| session.is_loading()))
     });
+    let find = FindState::new(finding);
     let found_in = memo(move |_| match session.place.get() {
         Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
         _ => None,
@@ -120,7 +125,7 @@ pub(crate) fn ChatPane(
         _ => None,
     });
     load_code_at_change(session, list, current, finding);
-    hear_keys(session, finding, waiting);
+    hear_keys(session, find, waiting);
     forget_finding(session, finding);
     let trouble = memo(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
@@ -131,7 +136,7 @@ pub(crate) fn ChatPane(
     let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let dock = move || {
         Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
-            {connection_note(session)}
+            {connection_note(session, feed)}
             {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
             {may_have_budgets.then(|| lazy(move || Some(LazyPart::BudgetNotice(session))))}
@@ -153,7 +158,8 @@ pub(crate) fn ChatPane(
             })}
             {lazy(move || file_view.0.get().map(|viewed| LazyPart::FileViewer { viewed, shown: file_view }))}
             {lazy(move || used.get().map(|of| LazyPart::Usage { of, shown: used }))}
-            {lazy(move || found_in.get().map(|conversation| LazyPart::FindBar { conversation, session, open: finding }))}
+            {early_field(find, session)}
+            {lazy(move || found_in.get().map(|conversation| LazyPart::FindBar { conversation, session, find }))}
             {scheduled(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
                 {move || match told.get() {
@@ -213,16 +219,16 @@ fn forget_finding(session: Session, finding: RwSignal<bool>) {
 }
 
 /// Handles keys: opens the find bar, goes to a call that waits for approval, or stops the answer.
-fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCallId>>) {
+fn hear_keys(session: Session, find: FindState, waiting: Memo<Vec<ToolCallId>>) {
     on_command(move |command| {
         // In a conversation that is still loading, the find bar opens once it has loaded.
         let has_messages = session.place.with_untracked(|place| matches!(place, Place::Open(_) | Place::Loading(_)));
         if command == Command::Find && has_messages {
-            finding.set(true);
+            find.open.set(true);
             return true;
         }
-        if command == Command::Close && finding.get_untracked() && untrack(|| session.is_loading()) {
-            finding.set(false);
+        if command == Command::Close && find.is_early() {
+            find.close();
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {

@@ -24,7 +24,7 @@ use crate::{
     browser,
     chunk::{Chunk, Load, MessagesChunk},
     components::{
-        chat_pane::{budget_notice::BudgetNotice, consent_buttons, find_bar::FindBar},
+        chat_pane::{budget_notice::BudgetNotice, consent_buttons, early_find::FindState, find_bar::FindBar},
         composer::{attachments::Attachments, queue::Queue},
         dialogs::{
             file_viewer::{FileView, FileViewer, ViewedFiles},
@@ -80,7 +80,7 @@ pub(crate) enum LazyPart {
     Attachments { session: Session, of: FilesOf, pasted: Option<RwSignal<Option<String>>> },
     BudgetNotice(Session),
     FileViewer { viewed: ViewedFiles, shown: FileView },
-    FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
+    FindBar { conversation: Uuid, session: Session, find: FindState },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
     PaletteOptions { palette: Palette, context: CommandContext },
@@ -120,7 +120,7 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
         LazyPart::Attachments { session, of, pasted } => view! { <Attachments session of pasted /> }.into_any(),
         LazyPart::BudgetNotice(session) => view! { <BudgetNotice session /> }.into_any(),
         LazyPart::FileViewer { viewed, shown } => view! { <FileViewer viewed shown /> }.into_any(),
-        LazyPart::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
+        LazyPart::FindBar { conversation, session, find } => view! { <FindBar conversation session find /> }.into_any(),
         LazyPart::Help(sheet) => view! { <Help sheet /> }.into_any(),
         LazyPart::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
         LazyPart::PaletteOptions { palette, context } => view! { <PaletteOptions palette context /> }.into_any(),

@@ -100,7 +100,7 @@ fn sections_of(
     let may_make_keys = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.rights.make_keys));
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
-        {name.map(|name| profile(name, role, text))}
+        {name.map(|name| profile(name, role, has_password, text))}
         {(role == UserRole::Admin).then(|| entries::section_view(EntryKind::Model, text))}
         {(role == UserRole::Admin).then(|| entries::section_view(EntryKind::ToolServer, text))}
         {(role == UserRole::Admin).then(|| access_log::server_section(text))}
@@ -110,25 +110,30 @@ fn sections_of(
         {approvals::section_view(text)}
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
-        {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, text))}
+        {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, has_password, text))}
         {has_account.then(|| keys::section_view(has_password, may_make_keys, text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
         {access_log::book_section(role, text)}
         {has_account.then(|| access_log::section_view(text))}
         {data::export_section(text)}
         {data::delete_conversations_section(list, text)}
-        {has_account.then(|| data::delete_section(text))}
+        {has_account.then(|| data::delete_section(has_password, text))}
     }
     .into_any()
 }
 
-fn profile(name: String, role: UserRole, text: Language) -> AnyView {
+fn profile(name: String, role: UserRole, has_password: bool, text: Language) -> AnyView {
+    let password = if has_password {
+        password::form(name.clone(), text)
+    } else {
+        view! { <p class="setting-note" data-testid="no-password">{text.no_password()}</p> }.into_any()
+    };
     let content = view! {
         <dl class="setting-facts">
-            <div><dt>{text.account_name()}</dt><dd data-testid="me-name">{name.clone()}</dd></div>
+            <div><dt>{text.account_name()}</dt><dd data-testid="me-name">{name}</dd></div>
             <div><dt>{text.role_label()}</dt><dd>{text.role(role)}</dd></div>
         </dl>
-        {password::form(name, text)}
+        {password}
     };
     section("profile", text.profile(), text.profile_about(), content.into_any())
 }

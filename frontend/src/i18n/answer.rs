@@ -61,9 +61,10 @@ impl Language {
 
     /// Notice under a stopped answer, with the outcomes of its calls.
     pub(crate) fn stopped(self, calls: Tally) -> String {
-        let Tally { finished, cancelled, unclear } = calls;
+        let Tally { finished, denied, cancelled, unclear } = calls;
         if self == Self::Japanese {
-            let ways = [(finished, "件完了"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
+            let ways =
+                [(finished, "件完了"), (denied, "件拒否"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
             let said = ways.into_iter().filter(|(count, _)| *count > 0).map(|(count, way)| format!("{count}{way}"));
             let said = said.collect::<Vec<_>>().join("、");
             let of_calls = if said.is_empty() { said } else { format!("（ツール呼び出し: {said}）") };
@@ -71,6 +72,7 @@ impl Language {
         }
         let ways = [
             (finished, "had finished", "had finished"),
+            (denied, "was denied", "were denied"),
             (cancelled, "was cancelled", "were cancelled"),
             (unclear, "may still be running", "may still be running"),
         ];

@@ -21,6 +21,12 @@ texts! {
     role_admin: "Admin", "管理者";
     password: "Password", "パスワード";
     password_about: "Changing your password signs you out of all other browsers.", "パスワードを変更すると、ほかのブラウザーからはサインアウトされます。";
+    no_password:
+        "Your account has no password. To sign in with one, ask an admin to set it.",
+        "このアカウントにはパスワードがありません。パスワードでもサインインしたい場合は、管理者に設定を依頼してください。";
+    fresh_sign_in:
+        "Your account has no password, so do this within ten minutes after you sign in.",
+        "このアカウントにはパスワードがないため、サインインから10分以内に操作してください。";
     password_current: "Current password", "現在のパスワード";
     password_new: "New password", "新しいパスワード";
     password_rule:
@@ -94,9 +100,7 @@ texts! {
     linked_accounts: "Linked accounts", "連携中のサービス";
     linked_accounts_about: "External accounts you can use to sign in here.", "サインインに使える外部サービスのアカウントです。";
     linked_accounts_none: "No linked accounts.", "連携中のサービスはありません。";
-    link_password:
-        "If you have no password, leave this empty and link within ten minutes after you sign in.",
-        "パスワードがない場合は空欄のまま、サインインから10分以内に連携してください。";
+    link_password: "To link an account, enter your password.", "連携にはパスワードが必要です。";
     unlink_account: "Unlink", "連携を解除";
 
     // API keys.
@@ -116,9 +120,6 @@ texts! {
     key_lifetime: "Expires", "有効期間";
     key_forever: "Never", "無期限";
     key_password: "To create a key, enter your password.", "キーの作成にはパスワードが必要です。";
-    key_fresh_sign_in:
-        "Your account has no password, so create a key within ten minutes after you sign in.",
-        "パスワードのないアカウントでは、サインインから10分以内にキーを作成してください。";
     keys_revoke_all: "Also revoke all API keys", "すべてのAPIキーも取り消す";
 
     saved_approvals_about: "These tools run without asking for your approval.", "確認なしで実行されるツールです。";
@@ -179,6 +180,7 @@ texts! {
         "This signs you out everywhere, revokes your API keys, and removes your conversations from the chat. It cannot be undone. Admins can still read the history of your tool calls.",
         "すべてのブラウザーからサインアウトされ、APIキーは無効になり、会話はチャットから削除されます。この操作は元に戻せません。ツールの履歴は、管理者が引き続き閲覧できます。";
     delete_account_open: "Delete my account…", "アカウントを削除…";
+    delete_password: "To delete your account, enter your password.", "削除にはパスワードが必要です。";
     delete_account_confirm: "Delete permanently", "完全に削除";
 
     // Users, for admins.

@@ -15,8 +15,8 @@ texts! {
     share_with_files: ", with files", "、ファイルあり";
     share_create: "Create link", "リンクを作成";
     may_not_share:
-        "Only some groups may share conversations, and you are in none of them. Ask an admin.",
-        "会話を共有できるのは、一部のグループのメンバーだけです。管理者に相談してください。";
+        "Sharing is turned off on this server, or only some groups may share. Ask an admin.",
+        "共有がオフになっているか、一部のグループにのみ許可されています。管理者に相談してください。";
     share_creating: "Creating the link…", "リンクを作成しています…";
     share_revoke: "Revoke", "取り消す";
     share_close: "Close", "閉じる";

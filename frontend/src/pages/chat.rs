@@ -145,7 +145,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             let opened = Session::new(place, initial, feed, callbacks);
             session.set(Some(opened));
             scheduled(move || {
-                view! { <ChatPane session=opened list current title finding goal open_new_chat /> }.into_any()
+                view! { <ChatPane session=opened list current title feed finding goal open_new_chat /> }.into_any()
             })
         })
     };

@@ -17,21 +17,25 @@ use crate::{
 };
 
 /// The reader of a public link, who can continue the conversation in their own chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedPageReader {
     /// The reader is signed in, or the server has no accounts.
     SignedIn {
         /// ID of the copy. The form keeps it, so that sending the form twice creates one copy.
         client_conversation_id: Uuid,
+        /// Why the previous attempt failed, and what the reader can do.
+        problem: Option<String>,
     },
+    /// The reader is signed in, and may not continue the conversation for this reason.
+    Refused(String),
     /// The reader must sign in first.
     SignedOut,
 }
 
 impl SharedPageReader {
-    /// Returns a reader who is signed in, with an ID for a new copy.
-    pub fn signed_in() -> Self {
-        Self::SignedIn { client_conversation_id: Uuid::new_v4() }
+    /// Returns a reader who is signed in, with an ID for a new copy. `problem` says why the previous attempt failed.
+    pub fn signed_in(problem: Option<String>) -> Self {
+        Self::SignedIn { client_conversation_id: Uuid::new_v4(), problem }
     }
 }
 
@@ -94,7 +98,7 @@ fn SharedPage(shared: SharedConversation, reader: SharedPageReader) -> impl Into
                 <p class="shared-note">
                     {text.shared_on(&shared_at.format("%Y-%m-%d").to_string())}
                     " "
-                    <a href="?format=text">{text.shared_as_text()}</a>
+                    <a href=format!("{path}?format=text")>{text.shared_as_text()}</a>
                 </p>
                 {continuation(&path, reader, text)}
             </header>
@@ -106,13 +110,17 @@ fn SharedPage(shared: SharedConversation, reader: SharedPageReader) -> impl Into
 /// Renders the form that copies the conversation to the reader's own, or the link to sign in and come back.
 fn continuation(path: &str, reader: SharedPageReader, text: Language) -> AnyView {
     match reader {
-        SharedPageReader::SignedIn { client_conversation_id } => view! {
+        SharedPageReader::SignedIn { client_conversation_id, problem } => view! {
+            {problem.map(|problem| view! { <p class="failure" role="alert" data-testid="problem">{problem}</p> })}
             <form method="post" action=format!("{path}/continue")>
                 <input type="hidden" name="client_conversation_id" value=client_conversation_id.to_string() />
                 <button type="submit" class="button" data-testid="continue-shared">{text.continue_shared()}</button>
             </form>
         }
         .into_any(),
+        SharedPageReader::Refused(reason) => {
+            view! { <p class="note" data-testid="may-not-continue">{reason}</p> }.into_any()
+        }
         SharedPageReader::SignedOut => view! {
             <p>
                 <a class="button" href=format!("/sign-in?next={path}") data-testid="sign-in-to-continue">

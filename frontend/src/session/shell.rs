@@ -5,21 +5,21 @@
 mod carry_out;
 mod held;
 mod requests;
+mod tasks;
 mod uploads;
 
 use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
-use futures_util::{FutureExt as _, future::AbortHandle};
+use futures_util::FutureExt as _;
 use held::{Held, may_change_conversation};
 use leptos::{
     prelude::*,
     wasm_split::{SplitLoaderError, wasm_split},
 };
-use send_wrapper::SendWrapper;
 use tallybook_protocol::{Conversation, MessageId, Role, ToolCallId};
+use tasks::Tasks;
 use uuid::Uuid;
-use web_sys::File;
 
 use super::{
     drawing::{Drawing, DrawnEntry},
@@ -68,41 +68,6 @@ pub(crate) enum InitialConversation {
         /// `true` if no turn runs or waits for approval, so that the server-rendered messages stay as they are.
         is_idle: bool,
     },
-}
-
-/// Tasks of a session.
-#[derive(Default)]
-struct Tasks {
-    /// The conversation that the document contains, until it is requested.
-    initial: Option<oneshot::Receiver<Box<Conversation>>>,
-    /// The task that performs the current request.
-    request: Option<AbortHandle>,
-    others: Vec<AbortHandle>,
-    /// The content of files that are not uploaded yet, by key.
-    files: BTreeMap<String, HeldFile>,
-}
-
-/// A file that is not uploaded yet. Dropping it aborts its upload.
-struct HeldFile {
-    content: SendWrapper<File>,
-    upload: Option<AbortHandle>,
-}
-
-impl Drop for HeldFile {
-    fn drop(&mut self) {
-        if let Some(upload) = &self.upload {
-            upload.abort();
-        }
-    }
-}
-
-impl Tasks {
-    /// Aborts the current request.
-    fn abort_request(&mut self) {
-        if let Some(request) = self.request.take() {
-            request.abort();
-        }
-    }
 }
 
 /// The conversation on screen. Its signals belong to the component that created it, and its tasks end with that
@@ -220,7 +185,7 @@ impl Session {
             held: StoredValue::default(),
             was_idle,
             chunk: use_context::<MessagesChunk>().filter(|_| browser::IS_HERE).map(|MessagesChunk(chunk)| chunk),
-            tasks: StoredValue::new(Tasks { initial, ..Tasks::default() }),
+            tasks: StoredValue::new(Tasks::new(initial)),
             callbacks,
             state,
         };
@@ -251,8 +216,7 @@ impl Session {
             if session.state.try_with_value(State::is_delivering) != Some(true) {
                 session.tasks.try_update_value(Tasks::abort_request);
             }
-            session.tasks.try_with_value(|tasks| tasks.others.iter().for_each(AbortHandle::abort));
-            let _ = session.tasks.try_update_value(|tasks| tasks.files.clear());
+            session.tasks.try_update_value(Tasks::abort_others);
             if let Some(left) = session.state.try_with_value(State::left_waiting).flatten().filter(|_| browser::IS_HERE)
             {
                 session.callbacks.on_left_with_queue.run(left);

@@ -7,8 +7,10 @@ use super::Entry;
 /// Numbers of a message's tool calls, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Calls that succeeded, failed, or were denied.
+    /// Calls that succeeded or failed.
     pub finished: usize,
+    /// Calls that were denied, and so did not run.
+    pub denied: usize,
     /// Calls that were cancelled.
     pub cancelled: usize,
     /// Calls whose outcome is not known, or not yet.
@@ -21,7 +23,8 @@ impl Tally {
         let mut tally = Self::default();
         for call in entry.calls() {
             match call.status {
-                ToolCallStatus::Success | ToolCallStatus::Error | ToolCallStatus::Denied => tally.finished += 1,
+                ToolCallStatus::Success | ToolCallStatus::Error => tally.finished += 1,
+                ToolCallStatus::Denied => tally.denied += 1,
                 ToolCallStatus::Cancelled => tally.cancelled += 1,
                 ToolCallStatus::Pending
                 | ToolCallStatus::AwaitingApproval

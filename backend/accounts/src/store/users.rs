@@ -241,18 +241,18 @@ pub(crate) async fn replace_password(tx: &mut Transaction, id: UserId, old: &str
 }
 
 /// Marks an account as deleted and deletes its instructions. Returns `false` if `hash` is no longer the stored password
-/// hash.
-pub(crate) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
+/// hash, which is `None` for an account without a password.
+pub(crate) async fn delete(tx: &mut Transaction, id: UserId, hash: Option<&str>) -> sqlx::Result<bool> {
     let time = now();
     let done = tx
         .query(
             "UPDATE users SET deactivated_at = ?, deleted_at = ?, instructions = NULL, \
-             generation = generation + 1 WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL",
+             generation = generation + 1 WHERE id = ? AND COALESCE(password_hash, '') = ? AND deactivated_at IS NULL",
         )
         .bind(time)
         .bind(time)
         .bind(id)
-        .bind(hash)
+        .bind(hash.unwrap_or_default())
         .execute()
         .await?;
     Ok(done.rows == 1)

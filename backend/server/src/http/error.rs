@@ -61,7 +61,7 @@ pub(crate) enum ApiError {
     #[error("{}", not_permitted(.0))]
     NotPermitted(Permission),
     /// The operator has turned off sharing.
-    #[error("Sharing is turned off on this server (SHARING=off).")]
+    #[error("Sharing is turned off on this server. Ask an admin to turn it on.")]
     SharingOff,
     /// Browsers would reject the session cookie, because the request came without TLS and not from localhost.
     #[error(

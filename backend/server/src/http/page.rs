@@ -107,7 +107,7 @@ impl PageData for ServerPageData {
                 models: service.models().permitted(&permissions).list(),
                 // The state of the tool servers is not needed: the page itself requests it later.
                 tools: tools::all(service, &permissions, UserRole::User).items,
-                rights: permissions.rights(),
+                rights: permissions.rights(state.accounts.rules()),
             })
         })
     }

@@ -13,7 +13,7 @@ use tallybook_accounts::{Credential, Permission, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_files::FilesError;
 use tallybook_frontend::{Language, Preferences, SharedPageReader};
-use tallybook_protocol::{ConversationSummary, Message, NewShare, Page, Role, Share, ShareId, SharedConversation};
+use tallybook_protocol::{Message, NewShare, Page, Role, Share, ShareId, SharedConversation};
 use uuid::Uuid;
 
 use super::{
@@ -115,8 +115,14 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     let chosen = preferences::of(&request);
     let found = find(&state, &token).await;
     // API keys cannot send the form.
-    let is_signed_in = caller_of(&request).is_some_and(|caller| !matches!(caller.credential, Credential::Key(_)));
-    let reader = if is_signed_in { SharedPageReader::signed_in() } else { SharedPageReader::SignedOut };
+    let caller = caller_of(&request).filter(|caller| !matches!(caller.credential, Credential::Key(_)));
+    let reader = match (&found, caller) {
+        (Ok(Some(shared)), Some(caller)) => match check_files(&state, caller.user, shared).await {
+            Ok(()) => SharedPageReader::signed_in(None),
+            Err(error) => SharedPageReader::Refused(copy_problem(&error, chosen.language)),
+        },
+        _ => SharedPageReader::SignedOut,
+    };
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
     if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
         return headers(StatusCode::OK, "text/plain; charset=utf-8", WITHOUT_SCRIPTS).body(as_text(shared));
@@ -151,42 +157,51 @@ pub(crate) async fn continue_in_chat(
     filled: web::Form<ContinueForm>,
 ) -> HttpResponse {
     let chosen = preferences::of(&request);
-    match copy(&state, caller.user, &token, filled.into_inner().client_conversation_id).await {
+    let not_found = || page(&state, StatusCode::NOT_FOUND, chosen, SharedPageReader::SignedOut, Ok(None));
+    let failed = |error: &ApiError, reader: SharedPageReader, found: Result<Option<SharedConversation>, String>| {
+        let status = error.status_code();
+        if status.is_server_error() {
+            tracing::error!(%error, "cannot copy a shared conversation");
+        }
+        page(&state, status, chosen, reader, found)
+    };
+    let Ok(link) = token.parse() else { return not_found() };
+    let shared = match find(&state, &token).await {
+        Ok(Some(shared)) => shared,
+        Ok(None) => return not_found(),
+        Err(error) => {
+            let problem = problem(&error, chosen.language);
+            return failed(&error, SharedPageReader::SignedOut, Err(problem));
+        }
+    };
+    if let Err(error) = check_files(&state, caller.user, &shared).await {
+        let reason = copy_problem(&error, chosen.language);
+        return failed(&error, SharedPageReader::Refused(reason), Ok(Some(shared)));
+    }
+    let client_conversation_id = filled.into_inner().client_conversation_id;
+    let copy = move |service: ConversationService| async move {
+        service.copy_shared_conversation(caller.user, link, client_conversation_id.as_deref()).await
+    };
+    match state.run(copy).await {
         Ok(summary) => {
             HttpResponse::SeeOther().insert_header((header::LOCATION, format!("/c/{}", summary.uuid))).finish()
         }
-        Err(ApiError::Service(ServiceError::NoSuchShare)) => {
-            page(&state, StatusCode::NOT_FOUND, chosen, SharedPageReader::SignedOut, Ok(None))
-        }
+        Err(ApiError::Service(ServiceError::NoSuchShare)) => not_found(),
         Err(error) => {
-            let status = error.status_code();
-            if status.is_server_error() {
-                tracing::error!(%error, "cannot copy a shared conversation");
-            }
             let problem = copy_problem(&error, chosen.language);
-            page(&state, status, chosen, SharedPageReader::SignedOut, Err(problem))
+            failed(&error, SharedPageReader::signed_in(Some(problem)), Ok(Some(shared)))
         }
     }
 }
 
-async fn copy(
-    state: &AppState,
-    user: UserId,
-    token: &str,
-    client_conversation_id: Option<String>,
-) -> Result<ConversationSummary, ApiError> {
-    let no_such_share = || ApiError::Service(ServiceError::NoSuchShare);
-    let shared = find(state, token).await?.ok_or_else(no_such_share)?;
+/// Checks that the user may copy the files of a shared conversation: with files, a copy needs the permission to upload.
+async fn check_files(state: &AppState, user: UserId, shared: &SharedConversation) -> Result<(), ApiError> {
     let has_files =
         |message: &Message| !message.files.is_empty() || message.tool_calls.iter().any(|call| !call.files.is_empty());
     if shared.messages.iter().any(has_files) {
         state.require(user, Permission::Upload).await?;
     }
-    let token = token.parse().map_err(|_| no_such_share())?;
-    let work = move |service: ConversationService| async move {
-        service.copy_shared_conversation(user, token, client_conversation_id.as_deref()).await
-    };
-    state.run(work).await
+    Ok(())
 }
 
 /// Returns the text of an error for the user.
@@ -223,8 +238,8 @@ messages! {
         "This conversation is too long to be copied. Start a new chat, and paste the parts that you need.",
         "この会話は長すぎるため、コピーできません。新しいチャットを始めて、必要な部分を貼り付けてください。";
     too_many_copies:
-        "You have sent too many messages within a minute. Go back, wait a minute, and try again.",
-        "1分間に送信できるメッセージ数の上限に達しました。前のページに戻り、1分ほど待ってからもう一度お試しください。";
+        "You have sent too many messages within a minute. Wait a minute, and try again.",
+        "1分間に送信できるメッセージ数の上限に達しました。1分ほど待ってからもう一度お試しください。";
     no_room:
         "Your storage has no room for the files of this conversation. Delete files or conversations with files, then try again.",
         "この会話のファイルを保存する空き容量がありません。ファイル、またはファイルを含む会話を削除してから、もう一度お試しください。";

@@ -8,6 +8,7 @@ use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
     AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches, UserRole,
 };
+use tallybook_runtime_settings::RuntimeSettings;
 use uuid::Uuid;
 
 use super::{
@@ -96,6 +97,11 @@ pub(crate) async fn accept(
         service.accept_tool(admin, &server, &tool, hash.as_deref()).await
     };
     state.run(accept).await?;
+    let announce = |settings: RuntimeSettings| async move { settings.announce_accepted_definitions().await };
+    if let Err(error) = state.run_settings(announce).await {
+        // The definition is accepted, and the other servers learn of it when they list the tools again.
+        tracing::warn!(%error, "cannot announce an accepted tool definition to the other servers");
+    }
     Ok(HttpResponse::NoContent().finish())
 }
 

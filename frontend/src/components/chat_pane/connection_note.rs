@@ -5,20 +5,23 @@ use leptos::prelude::*;
 
 use crate::{
     components::parts::typing::focus_composer,
+    feed::Feed,
     language::use_language,
     reactive::memo,
     session::{Phase, Session},
 };
 
-/// The state of the connection; empty if it works.
-pub(crate) fn connection_note(session: Session) -> AnyView {
+/// Renders the state of the connection; empty if it works. After the end of the session, the note about that is enough.
+pub(crate) fn connection_note(session: Session, feed: Feed) -> AnyView {
     let text = use_language();
     let reconnecting = move || match session.phase.get() {
+        Phase::Reconnecting(_) if feed.is_signed_out.get() => None,
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
         Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
     };
     // The countdown is visible, but not announced.
-    let is_reconnecting = memo(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
+    let is_reconnecting =
+        memo(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)) && !feed.is_signed_out.get());
     view! {
         <div class="connection">
             <span class="visually-hidden" role="status">

@@ -30,13 +30,14 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
         let listed = tools.list.with(|list| list.as_ref().map(|list| NewChatInfo::new(&list.items, is_demo)));
         listed.unwrap_or_else(|| NewChatInfo { is_demo, ..offered.clone() })
     });
-    move || content(session, offer.get())
+    move || content(session, offer.get(), models.is_empty())
 }
 
-fn content(session: Session, offer: NewChatInfo) -> AnyView {
+fn content(session: Session, offer: NewChatInfo, has_no_model: bool) -> AnyView {
     let text = use_language();
     let is_demo = offer.is_demo;
-    let examples = offer.examples(text).into_iter().map(|Example { question, tools }| {
+    let examples = if has_no_model { Vec::new() } else { offer.examples(text) };
+    let examples = examples.into_iter().map(|Example { question, tools }| {
         let asked = question.clone();
         view! {
             <li>
@@ -65,6 +66,7 @@ fn content(session: Session, offer: NewChatInfo) -> AnyView {
             <h1>{title}</h1>
             <p>{words}</p>
             {is_demo.then(demo_notice)}
+            {has_no_model.then(|| view! { <p class="demo-notice" role="alert" data-testid="no-model">{text.no_model()}</p> })}
             <ul class="examples">{examples.collect_view()}</ul>
             <ToolsAtHand offer />
         </section>

@@ -3,41 +3,57 @@
 
 mod finding;
 
-use leptos::{ev::KeyboardEvent, html, prelude::*};
-use send_wrapper::SendWrapper;
+use leptos::{
+    ev::KeyboardEvent,
+    html,
+    prelude::*,
+    task::{spawn_local, tick},
+};
 use uuid::Uuid;
-use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
 
 use self::finding::Finding;
 use crate::{
-    browser,
-    components::parts::{
-        commands::is_composing,
-        icon::{Draw, Icon},
+    components::{
+        chat_pane::early_find::FindState,
+        parts::{
+            commands::is_composing,
+            icon::{Draw, Icon},
+        },
     },
     language::use_language,
-    mount_schedule::in_next_frame,
     reactive::{effect, memo},
     reveal,
-    scroll::THREAD_ID,
     search::SearchStep,
     session::Session,
 };
 
 /// The bar, as long as it is open.
 #[component]
-pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>) -> impl IntoView {
+pub(crate) fn FindBar(conversation: Uuid, session: Session, find: FindState) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Input>::new();
     let finding = Finding::new(conversation, session);
     let said = memo(move |_| finding.said(text));
-    let close = closing(open);
+    let close = move || {
+        reveal::forget();
+        find.close();
+    };
     effect(move || {
         if let Some(field) = field.get() {
-            in_next_frame(move || drop(field.focus()));
+            // Before the next frame, so that the two fields are never seen together.
+            spawn_local(async move {
+                tick().await;
+                // It may have been closed meanwhile.
+                if field.is_connected() {
+                    let typed = find.replace_early(&field);
+                    if !typed.is_empty() {
+                        finding.look_for(typed);
+                    }
+                }
+            });
         }
     });
+    on_cleanup(move || find.leave());
     let on_key = move |event: KeyboardEvent| {
         match (event.key().as_str(), event.shift_key()) {
             _ if is_composing(&event) => return,
@@ -71,25 +87,6 @@ pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>
         </search>
     }
     .into_any()
-}
-
-/// Closes the bar; who closes it is where one was before.
-fn closing(open: RwSignal<bool>) -> impl Fn() + Copy + 'static {
-    let before = document().active_element().and_then(|focused| focused.dyn_into::<HtmlElement>().ok());
-    let before = StoredValue::new(before.map(SendWrapper::new));
-    move || {
-        reveal::forget();
-        open.set(false);
-        let is_there = before.with_value(|before| {
-            before.as_ref().is_some_and(|before| {
-                let _ = before.focus();
-                document().active_element().as_ref() == Some(before)
-            })
-        });
-        if !is_there {
-            browser::focus(THREAD_ID);
-        }
-    }
 }
 
 fn button(

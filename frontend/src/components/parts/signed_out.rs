@@ -8,7 +8,11 @@ use crate::{address::Navigation, feed::Feed, language::use_language};
 #[component]
 pub(crate) fn SignedOut(feed: Feed, navigation: Navigation) -> impl IntoView {
     let text = use_language();
-    let href = move || format!("/sign-in?next={}", navigation.get().pathname());
+    // The sign-in page passes the fragment on, which names the message that is shown.
+    let href = move || {
+        let fragment = window().location().hash().unwrap_or_default();
+        format!("/sign-in?next={}{fragment}", navigation.get().pathname())
+    };
     view! {
         {move || feed.is_signed_out.get().then(|| view! {
             <p class="outdated" role="alert">

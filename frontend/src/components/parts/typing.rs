@@ -49,15 +49,19 @@ pub(crate) fn leave_button() {
     }
 }
 
-/// Focuses the message field of the opened chat, now or, if it does not exist yet, in the next frame. So no key press
-/// is lost.
+/// Focuses the message field of the opened chat.
 pub(crate) fn begin_to_write() {
-    spawn_local(async {
+    focus_new_field(COMPOSER_ID);
+}
+
+/// Focuses a field that was just opened, now or, if it does not exist yet, in the next frame. So no key press is lost.
+pub(crate) fn focus_new_field(id: &'static str) {
+    spawn_local(async move {
         tick().await;
         // A second attempt after a successful one could take the focus from what the user has pressed since.
-        if !browser::focus(COMPOSER_ID) {
-            in_next_frame(|| {
-                browser::focus(COMPOSER_ID);
+        if !browser::focus(id) {
+            in_next_frame(move || {
+                browser::focus(id);
             });
         }
     });

@@ -16,9 +16,10 @@ use crate::{
     mount_schedule::in_next_frame,
 };
 
-/// IDs of the buttons that open and close the confirmation, for the focus.
+/// IDs of the buttons that open and close the confirmations, for the focus.
 const OPEN_ID: &str = "open-delete-conversations";
 const CANCEL_ID: &str = "cancel-delete-conversations";
+const KEEP_ACCOUNT_ID: &str = "keep-account";
 
 pub(super) fn export_section(text: Language) -> AnyView {
     let content = view! {
@@ -104,7 +105,7 @@ pub(super) fn delete_conversations_section(list: ConversationList, text: Languag
 }
 
 /// The form is behind a button, so that password managers do not fill it in.
-pub(super) fn delete_section(text: Language) -> AnyView {
+pub(super) fn delete_section(has_password: bool, text: Language) -> AnyView {
     let is_open = RwSignal::new(false);
     let password = RwSignal::new(String::new());
     let mutation = Mutation::new();
@@ -121,12 +122,12 @@ pub(super) fn delete_section(text: Language) -> AnyView {
     let form = move || {
         view! {
             <form class="setting-form" on:submit=delete>
-                {password::field("delete-password", text.password_current(), "current-password", None, password)}
+                {password::proof("delete-password", has_password, text.delete_password(), password, text)}
                 <div class="setting-buttons">
                     <button type="submit" class="button danger" data-testid="delete-account" aria-disabled=move || mutation.busy()>
                         {text.delete_account_confirm()}
                     </button>
-                    <button type="button" class="button quiet" on:click=move |_| {
+                    <button type="button" class="button quiet" id=KEEP_ACCOUNT_ID on:click=move |_| {
                         is_open.set(false);
                         password.set(String::new());
                     }>
@@ -139,8 +140,8 @@ pub(super) fn delete_section(text: Language) -> AnyView {
     };
     let open = move |_| {
         is_open.set(true);
-        in_next_frame(|| {
-            browser::focus("delete-password");
+        in_next_frame(move || {
+            browser::focus(if has_password { "delete-password" } else { KEEP_ACCOUNT_ID });
         });
     };
     let content = move || {

@@ -6,7 +6,7 @@ use tallybook_protocol::Identity;
 use super::{list::List, mutation::Mutation, password, section::section};
 use crate::{api::account, browser, components::parts::times::when, language::Language};
 
-pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
+pub(super) fn section_view(issuer: &str, has_password: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_identities);
     let (linking, unlinking) = (Mutation::new(), Mutation::new());
     let unlink = Callback::new(move |id: i64| {
@@ -29,14 +29,7 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
         {list.view("identities", text, Some(text.linked_accounts_none()), move |identity| row(identity, unlink, text))}
         {unlinking.outcome()}
         <form class="setting-form" on:submit=link>
-            {password::field_with(
-                "link-password",
-                text.password_current(),
-                "current-password",
-                Some(text.link_password()),
-                false,
-                given,
-            )}
+            {password::proof("link-password", has_password, text.link_password(), given, text)}
             <div class="setting-buttons">
                 <button
                     type="submit"

@@ -86,12 +86,7 @@ pub(super) fn section_view(has_password: bool, may_make: bool, text: Language) -
                 />
                 <label for="key-lifetime">{text.key_lifetime()}</label>
                 {lifetimes.view()}
-                {if has_password {
-                    let rule = Some(text.key_password());
-                    password::field("key-password", text.password_current(), "current-password", rule, given)
-                } else {
-                    view! { <p class="setting-note">{text.key_fresh_sign_in()}</p> }.into_any()
-                }}
+                {password::proof("key-password", has_password, text.key_password(), given, text)}
                 <div class="setting-buttons">
                     <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
                         {text.key_create()}

@@ -51,18 +51,6 @@ pub(super) fn field(
     rule: Option<&'static str>,
     value: RwSignal<String>,
 ) -> AnyView {
-    field_with(id, label, autocomplete, rule, true, value)
-}
-
-/// An optional password field.
-pub(super) fn field_with(
-    id: &'static str,
-    label: &'static str,
-    autocomplete: &'static str,
-    rule: Option<&'static str>,
-    is_required: bool,
-    value: RwSignal<String>,
-) -> AnyView {
     let text = use_language();
     let rule_id = rule.map(|_| format!("{id}-rule"));
     let is_shown = RwSignal::new(false);
@@ -75,7 +63,7 @@ pub(super) fn field_with(
             spellcheck="false"
             id=id
             data-testid=id
-            required=is_required
+            required
             autocomplete=autocomplete
             aria-describedby=rule_id.clone()
             prop:value=move || value.get()
@@ -93,4 +81,19 @@ pub(super) fn field_with(
         {rule.map(|rule| view! { <p class="setting-note" id=rule_id>{rule}</p> })}
     }
     .into_any()
+}
+
+/// Renders how the user proves that the account is theirs: with its password, or, if it has none, by having signed in
+/// just before.
+pub(super) fn proof(
+    id: &'static str,
+    has_password: bool,
+    rule: &'static str,
+    value: RwSignal<String>,
+    text: Language,
+) -> AnyView {
+    if has_password {
+        return field(id, text.password_current(), "current-password", Some(rule), value);
+    }
+    view! { <p class="setting-note" data-testid=format!("{id}-not-needed")>{text.fresh_sign_in()}</p> }.into_any()
 }

@@ -13,7 +13,8 @@ use super::{
         shown::Step,
         storage::kept_draft,
     },
-    Session, Tasks,
+    Session,
+    tasks::Tasks,
     uploads::delete_file,
 };
 use crate::{api, browser, data::MESSAGES_AT_ONCE, mount_schedule::in_next_frame, scroll, task::spawn};
@@ -30,7 +31,7 @@ impl Session {
             Effect::Perform(ticket, request) => {
                 self.tasks.try_update_value(Tasks::abort_request);
                 let performing = spawn(self.perform(ticket, request));
-                self.tasks.update_value(|tasks| tasks.request = Some(performing));
+                self.tasks.update_value(|tasks| tasks.perform(performing));
             }
             Effect::Abort => drop(self.tasks.try_update_value(Tasks::abort_request)),
             Effect::Stop(ticket, uuid) => {
@@ -92,7 +93,7 @@ impl Session {
     /// Runs `task` until it ends or the component is unmounted.
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
-        self.tasks.update_value(|tasks| tasks.others.push(handle));
+        self.tasks.update_value(|tasks| tasks.add(handle));
     }
 }
 

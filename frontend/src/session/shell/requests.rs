@@ -14,6 +14,7 @@ use super::{
         unsent::UnsentMessage,
     },
     Session,
+    tasks::Tasks,
 };
 use crate::{
     api::{self, ApiError, EventStream},
@@ -96,7 +97,7 @@ impl Session {
 
     /// Returns the conversation that the document contains, the first time that it is requested.
     async fn sent_with_page(self) -> Option<Box<Conversation>> {
-        self.tasks.try_update_value(|tasks| tasks.initial.take()).flatten()?.await.ok()
+        self.tasks.try_update_value(Tasks::take_initial).flatten()?.await.ok()
     }
 
     /// Returns `true` if the session's component is unmounted.

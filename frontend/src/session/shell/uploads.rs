@@ -15,7 +15,7 @@ use super::{
         files::{AttachedFile, FilesOf},
         input::{Action, Input},
     },
-    HeldFile, Session,
+    Session,
 };
 use crate::{
     api::{self, ApiError},
@@ -30,10 +30,7 @@ impl Session {
             let key = browser::random_id();
             #[expect(clippy::cast_possible_truncation, reason = "sizes of files are whole and fit")]
             let attached = AttachedFile::new(key.clone(), file.name(), file.size() as i64);
-            let held = HeldFile { content: SendWrapper::new(file), upload: None };
-            self.tasks.update_value(|tasks| {
-                tasks.files.insert(key, held);
-            });
+            self.tasks.update_value(|tasks| tasks.hold(key, file));
             attached
         };
         let attached = files.into_iter().map(hold).collect();
@@ -42,7 +39,7 @@ impl Session {
 
     /// Uploads a file that the page holds.
     pub(super) fn start_upload(self, key: &str) {
-        let content = self.tasks.with_value(|tasks| tasks.files.get(key).map(|held| held.content.clone()));
+        let content = self.tasks.with_value(|tasks| tasks.content(key));
         let Some(content) = content else { return };
         let own = key.to_owned();
         let uploading = spawn(async move {
@@ -52,16 +49,12 @@ impl Session {
             };
             self.feed(uploaded);
         });
-        self.tasks.update_value(|tasks| {
-            if let Some(held) = tasks.files.get_mut(key) {
-                held.upload = Some(uploading);
-            }
-        });
+        self.tasks.update_value(|tasks| tasks.upload(key, uploading));
     }
 
     /// Forgets the content of a file, and aborts its upload.
     pub(super) fn forget_file(self, key: &str) {
-        self.tasks.update_value(|tasks| drop(tasks.files.remove(key)));
+        self.tasks.update_value(|tasks| tasks.forget(key));
     }
 }
 

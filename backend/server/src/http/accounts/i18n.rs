@@ -138,8 +138,8 @@ pub(crate) const fn admins_only(language: Language) -> Messages {
         title: of(language, "Admins only", "管理者専用です"),
         lead: of(
             language,
-            "Only admins can see the tool history of all users. If you need access, ask an admin for the role.",
-            "全ユーザーのツールの履歴を閲覧できるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
+            "Only admins can open this page. If you need access, ask an admin for the role.",
+            "このページを開けるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
         ),
         submit: "",
     }

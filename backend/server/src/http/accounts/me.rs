@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tallybook_accounts::{Accounts, Caller, Password, UserId};
+use tallybook_accounts::{AccountRules, Accounts, Caller, Password, UserId};
 use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_protocol::{Me, UpdateMe};
 use tallybook_tool_history::ToolHistory;
@@ -74,7 +74,8 @@ pub(crate) async fn find(
 
 async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> Result<HttpResponse, ApiError> {
     let user = caller.user;
-    let me = state.run(move |service| async move { with_usage(&service, user, me).await }).await?;
+    let rules = state.accounts.rules();
+    let me = state.run(move |service| async move { with_usage(&service, rules, user, me).await }).await?;
     let me = with_changes(state, caller, me).await?;
     let chosen = preferences::of(request);
     let (language, theme) = (chosen.language.code(), chosen.theme.name());
@@ -82,9 +83,14 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
 }
 
 /// Adds the user's limits, groups, rights, number of conversations and this month's usage to the account.
-async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
+async fn with_usage(
+    service: &ConversationService,
+    rules: AccountRules,
+    user: UserId,
+    me: Me,
+) -> Result<Me, ServiceError> {
     let (limits, budgets) = (service.find_quotas(user).await?, service.find_budgets(user).await?);
-    let rights = service.permissions_of(user).await?.rights();
+    let rights = service.permissions_of(user).await?.rights(rules);
     let (groups, this_month) = (service.list_groups_of(user).await?, service.list_usage_this_month(user).await?);
     let conversations = service.count_conversations(user).await?;
     Ok(Me { limits, budgets, groups, rights, conversations, this_month, ..me })
@@ -135,6 +141,8 @@ pub(crate) async fn change_password(
 }
 
 /// Permanently deletes your account and hides its conversations.
+///
+/// If your account has no password, send an empty string and sign in at most ten minutes before the request.
 #[utoipa::path(
     delete, path = "/api/me", operation_id = "delete_me", tag = "Account", security(("session" = [])),
     request_body = Confirmation,
@@ -170,9 +178,9 @@ pub(crate) async fn export(state: State, SessionUser(caller): SessionUser) -> Re
     };
     let (me, sessions, keys, identities) = state.run_accounts(find).await?;
     let me = with_changes(&state, caller, me).await?;
-    let name = me.name.clone();
+    let (name, rules) = (me.name.clone(), state.accounts.rules());
     let all = |service: ConversationService| async move {
-        let me = with_usage(&service, user, me).await?;
+        let me = with_usage(&service, rules, user, me).await?;
         let approvals = service.list_approvals(user).await?;
         let account = json!({
             "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "identities": identities,

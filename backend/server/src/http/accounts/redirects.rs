@@ -19,8 +19,8 @@ pub(crate) fn see_other_here(next: &str) -> HttpResponseBuilder {
     see_other(&local_address(next))
 }
 
-/// Returns the path and query of `next` if it is an address of this server, and `/` otherwise. `next` comes from a form
-/// or a query string, so an attacker can choose it.
+/// Returns the path, query and fragment of `next` if it is an address of this server, and `/` otherwise. `next` comes
+/// from a form or a query string, so an attacker can choose it.
 fn local_address(next: &str) -> String {
     // `Url` parses like browsers do: it reads `\` as `/` and ignores tabs and line breaks.
     let ours = Url::parse("http://tallybook.invalid/").ok();
@@ -28,7 +28,7 @@ fn local_address(next: &str) -> String {
     match address {
         // `http://tallybook.invalid//elsewhere` has this origin, but its path alone would name another host.
         Some(url) if next.starts_with('/') && !url.path().starts_with("//") => {
-            url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
+            url[url::Position::BeforePath..].to_owned()
         }
         _ => "/".to_owned(),
     }
@@ -42,6 +42,7 @@ mod tests {
     fn redirects_stay_on_this_server() {
         for (next, address) in [
             ("/c/1?x=1", "/c/1?x=1"),
+            ("/c/1#message-2", "/c/1#message-2"),
             ("/検索", "/%E6%A4%9C%E7%B4%A2"),
             ("", "/"),
             ("//evil.example", "/"),

@@ -16,12 +16,6 @@ use crate::{
     support::{Engine, TestApp, execute, on_every_engine, rows},
 };
 
-/// Sets the start of all sessions to eleven minutes ago.
-async fn age_sessions(team: &Team) {
-    let long_ago = (Utc::now() - TimeDelta::minutes(11)).format("%Y-%m-%d %H:%M:%S");
-    execute!(team.app, sqlx::AssertSqlSafe(format!("UPDATE sessions SET created_at = '{long_ago}'")));
-}
-
 async fn status_of(team: &Team, who: &Who) -> StatusCode {
     team.get(who, "/api/me").await.status()
 }
@@ -51,7 +45,7 @@ on_every_engine! {
         let me = team.json(&who, Method::GET, "/api/me", Value::Null, 200).await;
         assert_eq!(me["has_password"], false);
         assert_eq!(make(json!({"name": "just signed in"})).await.status(), StatusCode::CREATED);
-        age_sessions(&team).await;
+        team.age_sessions().await;
         for password in [Value::Null, json!(""), json!(PASSWORD)] {
             let refused = make(json!({"name": "stolen", "password": password})).await;
             assert_eq!(kind_of(refused).await, "/problems/sign-in-again");

@@ -1,12 +1,13 @@
 //! A server with accounts, and users who send requests to it.
 
+use chrono::{TimeDelta, Utc};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, redirect::Policy};
 use serde_json::{Value, json};
 use tallybook_accounts::{Accounts, AccountsSettings, Password};
 use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::MockLlm;
 
-use crate::support::{Engine, Form, TestApp};
+use crate::support::{Engine, Form, TestApp, execute};
 
 /// Password of every user in these tests.
 pub(crate) const PASSWORD: &str = "a password of some length";
@@ -158,6 +159,12 @@ impl Team {
         let body = json!({"name": "a program", "password": password});
         let made = self.json(who, Method::POST, "/api/keys", body, 201).await;
         Who { cookie: None, key: Some(made["key"].as_str().expect("a key").to_owned()) }
+    }
+
+    /// Sets the start of all sessions to eleven minutes ago. Then they no longer count as recent sign-ins.
+    pub(crate) async fn age_sessions(&self) {
+        let long_ago = (Utc::now() - TimeDelta::minutes(11)).format("%Y-%m-%d %H:%M:%S");
+        execute!(self.app, sqlx::AssertSqlSafe(format!("UPDATE sessions SET created_at = '{long_ago}'")));
     }
 
     /// Creates a conversation for a user and returns its UUID.

@@ -291,6 +291,7 @@ on_every_engine! {
         assert_eq!(full.status(), StatusCode::PAYLOAD_TOO_LARGE);
         let full = full.text().await.unwrap();
         assert!(full.contains("role=\"alert\"") && full.contains("Your storage has no room"), "{full}");
+        assert!(full.contains(&format!("action=\"{path}/continue\"")), "the reader can try again: {full}");
         // A copy that is refused is not an upload.
         let metrics = page(&team, &root, "/metrics").await;
         assert!(metrics.contains("tallybook_file_uploads_failed_total 0\n"), "{metrics}");
@@ -298,7 +299,13 @@ on_every_engine! {
         team.json(&reader, Method::DELETE, &delete, Value::Null, 204).await;
 
         let painters = group(&team, &root, "Painters", &["upload"], &[]).await;
-        assert_eq!(send_form(&team, &reader, &path).await.status(), StatusCode::FORBIDDEN);
+        let refused = send_form(&team, &reader, &path).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        // The page neither offers the copy nor hides the conversation.
+        for shown in [refused.text().await.unwrap(), page(&team, &reader, &path).await] {
+            assert!(shown.contains("you are not allowed to upload files") && shown.contains("heron.png"), "{shown}");
+            assert!(!shown.contains("<form"), "{shown}");
+        }
         assert_eq!(rows!(engine, (i64,), "SELECT COUNT(*) FROM conversations"), [(1,)]);
         set_members(&team, &root, painters, &[reader_id]).await;
         let copy = continued(&team, &reader, &path).await;

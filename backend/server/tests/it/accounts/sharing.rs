@@ -222,6 +222,8 @@ on_every_engine! {
 
         let off = Team::join(&engine, &model, AccountsSettings { sharing: false, ..required() }).await;
         let admin = off.sign_in(ADMIN).await;
+        let me = off.json(&admin, Method::GET, "/api/me", Value::Null, 200).await;
+        assert_eq!(me["rights"], json!({"make_keys": true, "upload": true, "share": false}));
         assert_eq!(refused(&off, &admin, &uuid).await, (403, "/problems/sharing-off".to_owned()));
         assert_eq!(seen_by_all(&off, &path).await.0, StatusCode::NOT_FOUND);
     }

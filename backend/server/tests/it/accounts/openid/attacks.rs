@@ -124,9 +124,7 @@ on_every_engine! {
         issuer.person(Person::named("s-4"));
         let back = first.begin_linking_with("").await;
         assert_eq!(first.get(&back).await.status(), StatusCode::SEE_OTHER);
-        let long_ago = chrono::Utc::now() - chrono::TimeDelta::minutes(11);
-        let sql = format!("UPDATE sessions SET created_at = '{}'", long_ago.format("%Y-%m-%d %H:%M:%S"));
-        execute!(team.app, sqlx::AssertSqlSafe(sql.as_str()));
+        team.age_sessions().await;
         let refused = first.ask_to_link("").await;
         assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/sign-in-again"));
         // Wrong passwords count here as they do at sign-in.

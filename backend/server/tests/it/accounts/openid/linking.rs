@@ -109,9 +109,22 @@ on_every_engine! {
         let path = format!("/api/identities/{}", identities["items"][0]["id"]);
         let refused = first.send(Method::DELETE, &path).await;
         assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::CONFLICT, "/problems/only-way-in"));
-        let gone = team.send(&first.who(), Method::DELETE, "/api/me", json!({"password": ""})).await;
-        assert_eq!(kind_of(gone).await, "/problems/no-password");
+        let change = json!({"current": "", "new": PASSWORD});
+        let unchanged = team.send(&first.who(), Method::PUT, "/api/me/password", change).await;
+        assert_eq!(kind_of(unchanged).await, "/problems/no-password");
         assert_eq!(team.try_sign_in("root-2", "").await.status(), StatusCode::UNAUTHORIZED);
+
+        // Without a password, only a session that has just begun can delete the account.
+        let delete = async |who: &Who| team.send(who, Method::DELETE, "/api/me", json!({"password": ""})).await;
+        team.age_sessions().await;
+        let refused = delete(&again.who()).await;
+        assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/sign-in-again"));
+        issuer.person(Person { username: Some("Root"), ..Person::named("s-1") });
+        again.sign_in("/sign-in/away").await;
+        assert_eq!(delete(&again.who()).await.status(), StatusCode::NO_CONTENT);
+        assert_eq!(team.get(&first.who(), "/api/me").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(again.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        assert_ne!(again.name().await.as_deref(), Some("root-2"), "the same identity begins a new account");
     }
 
     /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be
