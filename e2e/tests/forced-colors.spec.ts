@@ -64,6 +64,22 @@ test("a printed page has typeset formulas, no controls, and code together with i
   expect(await page.locator(".code-bar").evaluate((bar) => getComputedStyle(bar).breakAfter)).toBe("avoid");
 });
 
+test("a printed page cuts nothing off, has the title, and says if earlier messages are missing", async ({ page }) => {
+  const wide = "| a | b |\n|---|---|\n| 1 | 2 |\n\n```text\n" + "wide ".repeat(60) + "\n```\n\n" + "日本語の長い文章です。".repeat(20);
+  const formula = "\n\n$$" + Array.from({ length: 60 }, (_, at) => `x_{${at}}`).join(" + ") + "$$";
+  const calls = [call("add", { a: 1, b: 2 })];
+  const turns = Array.from({ length: 30 }, (_, at): [string, object] => [`Question ${at}`, { content: wide + formula, calls }]);
+  // The width of an A4 page.
+  await page.setViewportSize({ width: 794, height: 1123 });
+  await open(page, conversation("The title on paper", turns as Parameters<typeof conversation>[1]));
+  await expect(page.locator(".print-note")).toBeHidden();
+  await page.pdf();
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator(".print-note")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "The title on paper" })).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(794);
+});
+
 test("with reduced motion, the tally strokes do not move", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await playTurn(page);

@@ -145,6 +145,7 @@ test("what a user may not do is not offered", async ({ browser, baseURL, request
   await alive(page);
   const [field, notes] = [page.getByTestId("composer"), textFile("notes.txt", "Heron.")];
   for (const kind of ["dragover", "drop", "paste"] as const) await transfer(field, kind, notes);
+  await expect(page.getByTestId("notice")).toContainText("not allowed to upload files");
   await expect(page.getByText("Drop files to attach them")).toBeHidden();
   await expect(page.getByTestId("attachment")).toHaveCount(0);
   await field.evaluate((field) => field.focus());

@@ -7,6 +7,7 @@ import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
 import { choose, expectChosen, options } from "../kit/listbox.ts";
 import { gate } from "../kit/model.ts";
+import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 const file = join(tmpdir(), `tallybook-models-${process.pid}.toml`);
@@ -178,6 +179,21 @@ test("a failed model selection is reported despite other updates of the conversa
   await expectChosen(picker, "Arithmetic");
   held.open();
   await expect(page.getByTestId("model-notice")).toBeVisible();
+});
+
+test("a stopped answer continues with the model that is selected then", async ({ page, tolerated }) => {
+  tolerated.push(/status of 409/);
+  const stopped = { content: "Half of it", status: "stopped", calls: [call("add", { a: 1, b: 2 })] };
+  await open(page, conversation("Stopped", [["Go", stopped]]));
+  let sent: string | null = null;
+  await page.route("**/api/conversations/*/continue", (route) => {
+    sent = route.request().postData();
+    const problem = { type: "/problems/nothing-to-resume", title: "Nothing", status: 409, detail: "Nothing." };
+    return route.fulfill({ status: 409, json: problem });
+  });
+  await choose(page.getByTestId("model"), "Sums");
+  await page.getByTestId("continue").click();
+  await expect.poll(() => sent && JSON.parse(sent)).toEqual({ model: "Sums" });
 });
 
 test("a removed model is reported, and another can be selected", async ({ page, server, tolerated }) => {

@@ -191,9 +191,14 @@ test.describe("within a conversation", () => {
     await page.keyboard.press("Escape");
     await expect(early).toHaveCount(0);
     await expect(page.locator("#thread")).toBeFocused();
+    const loaded = page.waitForResponse(/split_messages\.wasm/);
+    held.open();
+    await loaded;
+    await page.locator("article").last().hover();
+    await expect(page.getByTestId("find")).toHaveCount(0);
+    await page.locator("#thread").focus();
     await page.keyboard.press("/");
     await page.keyboard.type("question");
-    held.open();
     await expect(page.getByTestId("find-field")).toHaveValue("question");
     await expect(early).toHaveCount(0);
   });

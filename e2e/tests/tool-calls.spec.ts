@@ -119,6 +119,19 @@ test("adjacent finished calls are grouped under one line, which is amber if one 
   for (const id of controlled) await expect(page.locator(`#${id}`)).toBeVisible();
 });
 
+test("a group says which of its calls did not run to their end", async ({ page }) => {
+  const none = { output: null };
+  const calls = [
+    call("add", { a: 1, b: 2 }),
+    call("multiply", { a: 3, b: 4 }, { status: "denied", ...none }),
+    call("divide", { a: 1, b: 2 }, { status: "denied", ...none }),
+    call("subtract", { a: 1, b: 2 }, { status: "interrupted", ...none }),
+  ];
+  await open(page, conversation("Fold", [["Go", { content: "Done.", calls }]]));
+  await expect(group(page).locator(".tool-state")).toHaveText("2 denied, 1 interrupted");
+  await expect(group(page).locator("path.unfinished")).toHaveCount(3);
+});
+
 test("a call that the user opened stays open while calls around it end and are grouped", async ({ page }) => {
   const turn = await playTurn(page);
   const start = (id: number, tool_name: string) =>

@@ -203,6 +203,9 @@ texts! {
         "For the latest answer, the model received this summary instead of the messages above:",
         "最新の回答では、これより前のメッセージの代わりに、次の要約がモデルに送られました。";
     earlier_left_out: "Earlier messages were left out to fit the model's context", "以前のメッセージは、モデルのコンテキストに収まるように省略されました";
+    earlier_not_printed:
+        "Earlier messages are not printed, because they are not loaded. Scroll up to load them, or export the conversation.",
+        "これより前のメッセージは読み込まれていないため、印刷されません。上にスクロールして読み込むか、会話を書き出してください。";
     earlier_need_javascript:
         "To show earlier messages, turn on JavaScript. To read all of it without JavaScript, export this conversation.",
         "以前のメッセージを表示するには、JavaScriptを有効にしてください。会話を書き出すと、JavaScriptなしですべて読めます。";

@@ -34,6 +34,8 @@ struct Held {
     catalog: Vec<CatalogModel>,
     /// Number of choices that the user has made on this page.
     choices: u64,
+    /// The conversation of the last choice.
+    chosen_for: Option<Uuid>,
 }
 
 impl Models {
@@ -46,7 +48,7 @@ impl Models {
         feed: Feed,
     ) -> Self {
         let models = Self {
-            held: StoredValue::new(Held { catalog: list.items, choices: 0 }),
+            held: StoredValue::new(Held { catalog: list.items, choices: 0, chosen_for: None }),
             changed: RwSignal::new(false),
             chosen: RwSignal::new(opened),
             new_chat: RwSignal::new(new_chat),
@@ -140,6 +142,13 @@ impl Models {
         chosen.or_else(|| self.first().filter(|_| conversation.is_none()))
     }
 
+    /// Returns the model of a conversation if the user has chosen it since the page was loaded, and has chosen none
+    /// elsewhere since. Not tracked.
+    pub(crate) fn chosen_here(self, conversation: Option<Uuid>) -> Option<String> {
+        let has_chosen = conversation.is_some() && self.held.with_value(|held| held.chosen_for == conversation);
+        has_chosen.then(|| untrack(|| self.chosen(conversation)).unwrap_or_else(|| self.default_name()))
+    }
+
     /// Returns the model that new chats start with, if the user set or chose one that still exists.
     fn first(self) -> Option<String> {
         let has = |name: &str| self.read_tracked(|catalog| catalog.iter().any(|model| model.name == name));
@@ -185,7 +194,7 @@ impl Models {
         self.notice.set(None);
         self.learn(conversation, model.clone());
         let number = self.held.with_value(|held| held.choices) + 1;
-        self.held.update_value(|held| held.choices = number);
+        self.held.update_value(|held| (held.choices, held.chosen_for) = (number, conversation));
         let Some(uuid) = conversation else { return };
         spawn_local(async move {
             let Err(error) = api::choose_model(uuid, model.clone()).await else { return };

@@ -59,8 +59,8 @@ impl NewChatInfo {
         // The questions are about the built-in tools, so the tools of servers are cut first.
         let (own, of_servers): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.server.is_none());
         let tools = own.into_iter().chain(of_servers).take(MAX_TOOLS).map(|tool| {
-            let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
-            ToolSummary { about: about.to_owned(), name: tool.name.clone() }
+            let (about, is_cut) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
+            ToolSummary { about: format!("{about}{}", if is_cut { "…" } else { "" }), name: tool.name.clone() }
         });
         Self { tools: tools.collect(), more, servers, is_demo }
     }

@@ -50,6 +50,9 @@ pub enum FilesError {
     /// The store in `FILES_URL` failed.
     #[error("The storage for files is unreachable. Try again in a moment.")]
     Objects(#[source] object_store::Error),
+    /// The disk of the folder in `FILES_URL` is full.
+    #[error("The server's storage for files is full. Ask an admin to free space.")]
+    StoreFull(#[source] object_store::Error),
     /// Stored content is missing or damaged.
     #[error("The content of this file is damaged. Ask the administrator to run `tallybook admin check`.")]
     Damaged,

@@ -1,7 +1,13 @@
 //! Content outside the database: in a folder that all servers share, or in an S3-compatible store. Each upload writes
 //! an object of its own, so that deleting an object never takes the content of a later upload.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    error::Error as _,
+    io::{self, ErrorKind},
+    ops::Range,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -46,7 +52,7 @@ impl Objects {
             StorageUrl::Database => return Ok(None),
             StorageUrl::Folder(folder) => {
                 std::fs::create_dir_all(folder).map_err(FilesError::Temporary)?;
-                let store = LocalFileSystem::new_with_prefix(folder).map_err(FilesError::Objects)?;
+                let store = LocalFileSystem::new_with_prefix(folder).map_err(store_failed)?;
                 (Arc::new(store.with_automatic_cleanup(true)), Path::default())
             }
             StorageUrl::S3 { url } => {
@@ -54,8 +60,8 @@ impl Objects {
                 let retries =
                     RetryConfig { max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
                 let store = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retries).build();
-                let prefix = Path::from_url_path(url.path()).map_err(|error| FilesError::Objects(error.into()))?;
-                (Arc::new(store.map_err(FilesError::Objects)?), prefix)
+                let prefix = Path::from_url_path(url.path()).map_err(|error| store_failed(error.into()))?;
+                (Arc::new(store.map_err(store_failed)?), prefix)
             }
         };
         Ok(Some(Self { store, prefix }))
@@ -72,21 +78,21 @@ impl Objects {
         let mut first = Vec::new();
         fill(source, &mut first).await?;
         if first.len() < OBJECT_PART_BYTES {
-            self.store.put(&path, first.into()).await.map_err(FilesError::Objects)?;
+            self.store.put(&path, first.into()).await.map_err(store_failed)?;
             return Ok(key);
         }
-        let upload = self.store.put_multipart(&path).await.map_err(FilesError::Objects)?;
+        let upload = self.store.put_multipart(&path).await.map_err(store_failed)?;
         let mut writer = WriteMultipart::new_with_chunk_size(upload, OBJECT_PART_BYTES);
         let mut part = first;
         while !part.is_empty() {
             if let Err(error) = writer.wait_for_capacity(PARTS_AT_ONCE).await {
                 let _ = writer.abort().await;
-                return Err(FilesError::Objects(error));
+                return Err(store_failed(error));
             }
             writer.put(Bytes::from(std::mem::take(&mut part)));
             fill(source, &mut part).await?;
         }
-        writer.finish().await.map_err(FilesError::Objects)?;
+        writer.finish().await.map_err(store_failed)?;
         Ok(key)
     }
 
@@ -102,16 +108,16 @@ impl Objects {
         let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
         let found = self.store.get_opts(&self.path(key), options).await.map_err(|error| match error {
             object_store::Error::NotFound { .. } => FilesError::Damaged,
-            error => FilesError::Objects(error),
+            error => store_failed(error),
         })?;
-        Ok(found.into_stream().map_err(FilesError::Objects).boxed())
+        Ok(found.into_stream().map_err(store_failed).boxed())
     }
 
     /// Deletes an object, if it is there.
     pub(crate) async fn delete(&self, key: &str) -> Result<(), FilesError> {
         match self.store.delete(&self.path(key)).await {
             Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
-            Err(error) => Err(FilesError::Objects(error)),
+            Err(error) => Err(store_failed(error)),
         }
     }
 
@@ -125,7 +131,7 @@ impl Objects {
             let parts: Vec<String> = parts.unwrap_or_default();
             StoredObject { key: parts.join("/"), written_at: meta.last_modified }
         };
-        objects.map_ok(object).map_err(FilesError::Objects).boxed()
+        objects.map_ok(object).map_err(store_failed).boxed()
     }
 
     fn path(&self, key: &str) -> Path {
@@ -136,4 +142,31 @@ impl Objects {
 /// Reads the next part of the content.
 async fn fill(source: &mut (dyn AsyncRead + Send + Unpin), part: &mut Vec<u8>) -> Result<(), FilesError> {
     source.take(OBJECT_PART_BYTES as u64).read_to_end(part).await.map(|_| ()).map_err(FilesError::Temporary)
+}
+
+/// Converts an error of the store. A full disk is an error of its own, because trying again does not help.
+fn store_failed(error: object_store::Error) -> FilesError {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let mut kinds = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let is_full = |kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    if kinds.any(is_full) { FilesError::StoreFull(error) } else { FilesError::Objects(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::store_failed;
+    use crate::FilesError;
+
+    #[test]
+    fn a_full_disk_is_not_an_unreachable_store() {
+        let caused_by = |kind: ErrorKind| object_store::Error::Generic {
+            store: "LocalFileSystem",
+            source: Box::new(Error::from(kind)),
+        };
+        assert!(matches!(store_failed(caused_by(ErrorKind::StorageFull)), FilesError::StoreFull(_)));
+        assert!(matches!(store_failed(caused_by(ErrorKind::QuotaExceeded)), FilesError::StoreFull(_)));
+        assert!(matches!(store_failed(caused_by(ErrorKind::ConnectionRefused)), FilesError::Objects(_)));
+    }
 }

@@ -27,6 +27,12 @@ pub enum DiscoverError {
     /// The request failed.
     #[error(transparent)]
     Request(#[from] ModelError),
+    /// The server did not respond in time.
+    #[error("The model provider sent nothing for {seconds} seconds. Try again, or enter a model's name yourself.")]
+    Timeout {
+        /// The timeout, in seconds.
+        seconds: u64,
+    },
     /// The server did not respond with a list of models, or the list is too long.
     #[error("The server at {address} did not send a list of models. Check its URL, or enter a model's name yourself.")]
     NoList {
@@ -40,7 +46,7 @@ pub enum DiscoverError {
 pub async fn discover(settings: &ModelSettings) -> Result<Vec<DiscoveredModel>, DiscoverError> {
     let endpoint = Endpoint::of_models(settings)?;
     let listed = timeout(DISCOVER_TIMEOUT, list(&endpoint)).await;
-    listed.map_err(|_| ModelError::Timeout { seconds: DISCOVER_TIMEOUT.as_secs() })?
+    listed.map_err(|_| DiscoverError::Timeout { seconds: DISCOVER_TIMEOUT.as_secs() })?
 }
 
 async fn list(endpoint: &Endpoint) -> Result<Vec<DiscoveredModel>, DiscoverError> {

@@ -90,9 +90,14 @@ impl Count {
         self.by_status[status as usize]
     }
 
-    /// Returns the share of failed calls, in per mille.
+    /// Returns the share of failed calls, in per mille, rounded. Only if all calls failed, it is 1000.
     pub fn failed_permille(self) -> i64 {
-        if self.calls == 0 { 0 } else { self.of(ToolCallStatus::Error) * 1000 / self.calls }
+        let failed = self.of(ToolCallStatus::Error);
+        match self.calls {
+            0 => 0,
+            calls if failed == calls => 1000,
+            calls => ((failed * 1000 + calls / 2) / calls).min(999),
+        }
     }
 }
 

@@ -44,8 +44,9 @@ pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<Event
 }
 
 /// `POST /api/conversations/{uuid}/continue`
-pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
-    EventStream::new(request("POST", &format!("/api/conversations/{uuid}/continue"), NO_BODY).await?)
+pub(crate) async fn continue_turn(uuid: Uuid, model: Option<String>) -> Result<EventStream, ApiError> {
+    let url = format!("/api/conversations/{uuid}/continue");
+    EventStream::new(request("POST", &url, Some(&RetryOptions { model })).await?)
 }
 
 /// `POST /api/tool-calls/{id}/decision` for one decision, `POST /api/conversations/{uuid}/decisions` for several.

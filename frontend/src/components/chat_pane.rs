@@ -29,7 +29,7 @@ use crate::{
         composer::Composer,
         dialogs::{file_viewer::FileView, usage_sheet::ShownUsage},
         frame::unarchive,
-        lazy::{LazyPart, lazy},
+        lazy::{LazyPart, MessagePart, lazy},
         message::shown::{EditedFiles, Played, Used},
         parts::{
             commands::on_command,
@@ -140,7 +140,7 @@ pub(crate) fn ChatPane(
             {notices(session, list, current, open_new_chat)}
             <ConsentNote session waiting />
             {may_have_budgets.then(|| lazy(move || Some(LazyPart::BudgetNotice(session))))}
-            {lazy(move || has_queue.get().then_some(LazyPart::Queue(session)))}
+            {lazy(move || has_queue.get().then_some(MessagePart::Queue(session)))}
             <Composer session />
             {move || usage.get().map(|usage| view! {
                 <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>

@@ -57,9 +57,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     }
     let is_dropping = RwSignal::new(false);
     take_drops(session, is_dropping, may_upload);
-    if may_upload {
-        take_pastes(session, pasted);
-    }
+    take_pastes(session, pasted, may_upload);
     let hint = memo(move |_| match () {
         () if is_dropping.get() => Hint::Obstacle(text.drop_here()),
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_deleting()),
@@ -214,6 +212,10 @@ fn take_drops(session: Session, is_dropping: RwSignal<bool>, may_upload: bool) {
         let data = event.data_transfer()?;
         let is_file = data.types().includes(&"Files".into(), 0);
         if is_file && !may_upload {
+            if event.type_() == "drop" {
+                event.prevent_default();
+                session.refuse_files();
+            }
             return None;
         }
         if !is_file && browser::is_within(event, "input, textarea") {
@@ -258,21 +260,25 @@ fn files_of(event: &Event) -> FilesOf {
 }
 
 /// Attaches pasted files. What other programs copy as text and image at once is text. Offers to attach a long text as
-/// a file.
-fn take_pastes(session: Session, long_text: RwSignal<Option<String>>) {
+/// a file. Says so if the user may not upload files.
+fn take_pastes(session: Session, long_text: RwSignal<Option<String>>, may_upload: bool) {
     effect(move || {
         let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
             let Some(data) = event.clipboard_data() else { return };
             let has = |kind: &str| data.types().includes(&kind.into(), 0);
             if has("Files") && !has("text/plain") {
                 event.prevent_default();
-                session.attach(files_of(&event), browser::listed(data.files()));
+                if may_upload {
+                    session.attach(files_of(&event), browser::listed(data.files()));
+                } else {
+                    session.refuse_files();
+                }
             }
-            let text = data.get_data("text/plain").unwrap_or_default();
-            let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && text.chars().count() > LONG_PASTE;
-            if is_long {
+            let pasted = data.get_data("text/plain").unwrap_or_default();
+            let is_long = browser::has_focus_within(&format!("#{COMPOSER_ID}")) && pasted.chars().count() > LONG_PASTE;
+            if may_upload && is_long {
                 // A field has these line breaks only.
-                long_text.set(Some(text.replace("\r\n", "\n").replace('\r', "\n")));
+                long_text.set(Some(pasted.replace("\r\n", "\n").replace('\r', "\n")));
             }
         });
         on_cleanup(move || pasted.remove());

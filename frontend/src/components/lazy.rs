@@ -66,6 +66,7 @@ pub(crate) enum Part {
 pub(crate) enum MessagePart {
     All { session: Session, ids: Memo<Vec<MessageId>> },
     ConsentButtons { session: Session, waiting: Memo<Vec<ToolCallId>>, count: Memo<usize> },
+    Queue(Session),
 }
 
 impl From<MessagePart> for Part {
@@ -85,7 +86,6 @@ pub(crate) enum LazyPart {
     ListTrouble { words: String, list: ConversationList },
     PaletteOptions { palette: Palette, context: CommandContext },
     Playback { conversation: Uuid, message: MessageId, played: Played },
-    Queue(Session),
     SearchResults { list: ConversationList, go: Callback<Goal> },
     SelectionBar(ConversationList),
     Settings { sheet: HelpSheet, list: ConversationList },
@@ -109,6 +109,7 @@ fn draw_messages(part: MessagePart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         MessagePart::All { session, ids } => view! { <Messages session ids /> }.into_any(),
         MessagePart::ConsentButtons { session, waiting, count } => consent_buttons::buttons(session, waiting, count),
+        MessagePart::Queue(session) => view! { <Queue session /> }.into_any(),
     })
 }
 
@@ -127,7 +128,6 @@ fn draw_lazy(part: LazyPart) -> Result<AnyView, SplitLoaderError> {
         LazyPart::Playback { conversation, message, played } => {
             view! { <PlaybackSheet conversation message played /> }.into_any()
         }
-        LazyPart::Queue(session) => view! { <Queue session /> }.into_any(),
         LazyPart::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
         LazyPart::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
         LazyPart::Settings { sheet, list } => view! { <SettingsPage sheet list /> }.into_any(),

@@ -5,6 +5,7 @@ use crate::language::Language;
 texts! {
     file_texts;
 
+    may_not_upload: "You are not allowed to upload files. Ask an admin.", "ファイルをアップロードする権限がありません。管理者に相談してください。";
     attach: "Attach files", "ファイルを添付";
     attached_files: "Attached files", "添付ファイル";
     remove_file: "Remove", "外す";
@@ -109,6 +110,14 @@ impl Language {
     /// Returns the part of a file that the model received, which the server names as `image 1536×1024`, `pages 1–12 of
     /// 40` or `name only`.
     pub(crate) fn file_context(self, context: &str) -> String {
+        let range = context.strip_prefix("pages 1–").and_then(|rest| rest.split_once(" of "));
+        if let Some(("1", of)) = range {
+            return match of {
+                "1" => self.pages(1),
+                of if self == Self::English => format!("page 1 of {of}"),
+                of => format!("全{of}ページ中1ページ目"),
+            };
+        }
         let Self::Japanese = self else { return context.to_owned() };
         if context == "name only" {
             "名前のみ".to_owned()

@@ -12,6 +12,9 @@ texts! {
         "リンクを知っている人は誰でも、現時点までの会話を読めます。これ以降のメッセージは含まれません。";
     share_tool_calls: "Include tool calls", "ツール呼び出しも含める";
     share_files: "Include files", "ファイルも含める";
+    share_calls_note:
+        "Tool calls show what the model read, including text of files.",
+        "ツール呼び出しには、ファイルの本文など、モデルが読んだ内容も含まれます。";
     share_with_files: ", with files", "、ファイルあり";
     share_create: "Create link", "リンクを作成";
     may_not_share:

@@ -36,6 +36,9 @@ texts! {
     tool_changed:
         "The server changed this tool's description, or added the tool later. Check the description, then accept it.",
         "サーバーがこのツールの説明を変更したか、後からツールを追加しました。内容を確認して、受け入れてください。";
+    tool_changed_for_members:
+        "The server changed this tool's description, or added the tool later. Its calls need approval until an admin accepts it.",
+        "サーバーがこのツールの説明を変更したか、後からツールを追加しました。管理者が受け入れるまで、呼び出しには承認が必要です。";
     tool_accept: "Accept current version", "現在の内容を受け入れる";
     unavailable_tools: "Unavailable tools", "利用できないツール";
 
@@ -347,12 +350,12 @@ impl Language {
         }
     }
 
-    /// Returns the number of failed calls of a group.
-    pub(crate) fn failed_calls(self, count: usize) -> String {
-        match self {
-            Self::English => format!("{count} failed"),
-            Self::Japanese => format!("{count}件失敗"),
-        }
+    /// Says how many calls of a group had which outcome, such as `2 denied, 1 failed`.
+    pub(crate) fn outcomes(self, counts: &[(ToolCallStatus, usize)]) -> String {
+        let (between, separator) = if self == Self::Japanese { ("件", "、") } else { (" ", ", ") };
+        let outcome =
+            |(status, count): &(ToolCallStatus, usize)| format!("{count}{between}{}", self.call_status(*status));
+        counts.iter().map(outcome).collect::<Vec<_>>().join(separator)
     }
 
     /// Returns the label of a tool call's status.

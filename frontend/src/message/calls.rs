@@ -98,7 +98,8 @@ impl Folding {
 /// Renders the line that several finished items fold under.
 fn group_line(view: View<'_>, group: &Group) -> Element {
     let text = view.text;
-    let failed = group.failed();
+    let unsuccessful = group.unsuccessful();
+    let has_failed = unsuccessful.iter().any(|(outcome, _)| *outcome == ToolCallStatus::Error);
     let first = group.keys.first().map(|first| element_id(*first)).unwrap_or_default();
     let controls: Vec<String> = group.keys.iter().copied().map(element_id).collect();
     let line = element("button")
@@ -107,17 +108,17 @@ fn group_line(view: View<'_>, group: &Group) -> Element {
         .with("data-testid", "tool-group")
         .with("data-action", "toggle-group")
         .with("data-key", first.clone())
-        .with_mark("data-failed", failed > 0)
+        .with_mark("data-failed", has_failed)
         .with_some("title", span_of_time(view, group.span))
         .with("aria-expanded", Folding::of(view, group).is_open.to_string())
         .with("aria-controls", controls.join(" "))
-        .with_child(element("span").with("class", "tool-status").with_child(tally(&group.failures)))
+        .with_child(element("span").with("class", "tool-status").with_child(tally(&group.outcomes)))
         .with_child(span("tool-name", text.tool_calls(group.calls())))
         // Spaces, which are not drawn, keep the words apart when they are read aloud.
         .with_text(" ")
         .with_child(span("tool-summary", group.summary()))
         .with_child(span("tool-space", " "))
-        .with_child_if_any((failed > 0).then(|| span("tool-state", text.failed_calls(failed))))
+        .with_child_if_any((!unsuccessful.is_empty()).then(|| span("tool-state", text.outcomes(&unsuccessful))))
         .with_text(" ")
         .with_child(span("tool-duration", group.duration_ms.map(|ms| format::duration(text, ms)).unwrap_or_default()))
         .with_child(chevron());

@@ -41,6 +41,7 @@ use crate::{
     models::Models,
     mount_schedule::scheduled,
     new_chat::NewChatInfo,
+    notification,
     outbox::Outbox,
     pages::{
         command_context::CommandContext,
@@ -97,6 +98,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let outbox = Outbox::new(feed);
     let current = Signal::derive(move || navigation.get().uuid());
     let title = use_title(current, list);
+    notification::follow_left_answers(feed, list, current);
     let renaming = RwSignal::new(None);
     let session = RwSignal::new(None::<Session>);
     // The content of the document is for the first pane.

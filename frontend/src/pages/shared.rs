@@ -33,9 +33,9 @@ pub enum SharedPageReader {
 }
 
 impl SharedPageReader {
-    /// Returns a reader who is signed in, with an ID for a new copy. `problem` says why the previous attempt failed.
-    pub fn signed_in(problem: Option<String>) -> Self {
-        Self::SignedIn { client_conversation_id: Uuid::new_v4(), problem }
+    /// Returns a reader who is signed in, with an ID for a new copy.
+    pub fn signed_in() -> Self {
+        Self::SignedIn { client_conversation_id: Uuid::new_v4(), problem: None }
     }
 }
 

@@ -57,6 +57,11 @@ impl Session {
         self.act(Action::Edit(id, content, browser::random_id()));
     }
 
+    /// Says that the user may not upload files.
+    pub(crate) fn refuse_files(self) {
+        self.act(Action::RefuseFiles);
+    }
+
     /// Starts editing a message in place; `None` cancels the edit.
     pub(crate) fn begin_edit(self, edited: Option<Edited>) {
         self.act(Action::BeginEdit(edited));
@@ -83,9 +88,11 @@ impl Session {
         self.act(Action::RegenerateBy(id, model));
     }
 
-    /// Resumes the last answer, which ended early.
+    /// Resumes the last answer, which ended early, with the model that the user has chosen on this page, or with the
+    /// answer's own.
     pub(crate) fn continue_turn(self) {
-        self.act(Action::Continue);
+        let conversation = leptos::prelude::untrack(|| self.conversation());
+        self.act(Action::Continue(self.models.chosen_here(conversation)));
     }
 
     /// Sends decisions on calls that wait for approval.

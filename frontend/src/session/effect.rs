@@ -52,7 +52,8 @@ pub(crate) enum Request {
     Send(Uuid, UnsentMessage),
     /// Regenerate an answer with this model, or with the conversation's.
     Regenerate(Uuid, MessageId, Option<String>),
-    Continue(Uuid),
+    /// Resume the last answer with this model, or with the answer's own.
+    Continue(Uuid, Option<String>),
     /// Send these decisions; there is at least one.
     Decide(Uuid, Vec<CallDecision>),
     /// Show another version.

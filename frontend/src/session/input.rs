@@ -86,7 +86,10 @@ pub(crate) enum Action {
     RegenerateBy(MessageId, String),
     /// Goes from a version to the previous or next one.
     Step(MessageId, Vec<MessageId>, Step),
-    Continue,
+    /// Says that the user may not upload the files that were pasted or dropped.
+    RefuseFiles,
+    /// Resumes the last answer with this model, or with the answer's own.
+    Continue(Option<String>),
     /// Decides on calls that wait for approval.
     Decide(Vec<CallDecision>),
     /// Removes a queued message.

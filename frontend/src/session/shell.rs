@@ -121,7 +121,7 @@ pub(crate) struct Session {
     chunk: Option<Chunk>,
     tasks: StoredValue<Tasks>,
     callbacks: SessionCallbacks,
-    models: Models,
+    pub(crate) models: Models,
     pub(crate) tools: Tools,
 }
 

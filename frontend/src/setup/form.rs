@@ -95,6 +95,9 @@ impl Form {
         if matches!(field, Field::Address | Field::Model) {
             self.texts.unlearn();
         }
+        if field == Field::Model {
+            self.texts.prefill(Field::Name, Some(model::name_of(&text)));
+        }
         self.texts.write(field, text);
     }
 

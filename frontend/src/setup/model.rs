@@ -281,11 +281,20 @@ impl ModelConnection {
     }
 }
 
+/// Returns the name for users of a model that its provider calls `model`.
+pub(super) fn name_of(model: &str) -> String {
+    fitting(short_name(model))
+}
+
+/// Returns as much of a name as fits.
+fn fitting(name: &str) -> String {
+    name.trim().chars().take(EntryKind::Model.max_name_chars()).collect()
+}
+
 /// Chooses a model, and fills the fields with what its provider says.
 pub(super) fn pick(model: &DiscoveredModel, texts: &mut Texts) {
     texts.write(Field::Model, model.model.clone());
-    let name = model.title.as_deref().unwrap_or_else(|| short_name(&model.model));
-    texts.prefill(Field::Name, Some(name.trim().chars().take(EntryKind::Model.max_name_chars()).collect()));
+    texts.prefill(Field::Name, Some(model.title.as_deref().map_or_else(|| name_of(&model.model), fitting)));
     texts.prefill(Field::ContextTokens, model.context_tokens.map(|tokens| tokens.to_string()));
     texts.prefill(Field::Vision, model.vision.map(yes_or_no));
     if !texts.is_typed(Field::InputPrice) && !texts.is_typed(Field::OutputPrice) {

@@ -275,6 +275,8 @@ fn numbers_are_checked_before_they_are_sent() {
     let mut setup = with_key(Provider::OpenAi);
     focuses(&mut setup, SetupInput::Save, Some(Field::Model));
     write(&mut setup, Field::Model, "gpt");
+    assert_eq!(texts(&setup, &[Field::Name]), ["gpt"], "the model's name is offered to users");
+    write(&mut setup, Field::Name, "");
     focuses(&mut setup, SetupInput::Save, Some(Field::Name));
     write(&mut setup, Field::Name, " GPT ");
     write(&mut setup, Field::MaxTokens, "many");

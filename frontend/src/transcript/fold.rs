@@ -215,8 +215,10 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         let items = stored.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
         let (author, plan) = (snapshot.provider.zip(snapshot.model), snapshot.plan.map(Arc::new));
-        let mode = entry.mode;
-        *entry = Entry { text, items, plan, mode, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
+        // If the resumed turn fails, its event has no usage, so that of the earlier run stays.
+        let (mode, usage) = (entry.mode, entry.usage);
+        let resumed = Entry { text, items, plan, mode, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
+        *entry = Entry { usage, ..resumed };
         transcript.expected_len = 0;
         return;
     }

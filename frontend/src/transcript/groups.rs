@@ -30,8 +30,8 @@ pub enum Line {
 pub struct Group {
     /// The items, in order. The first one identifies the group.
     pub keys: Vec<ItemKey>,
-    /// For each tool call, `true` if it failed.
-    pub failures: Vec<bool>,
+    /// The outcome of each tool call.
+    pub outcomes: Vec<ToolCallStatus>,
     /// The tools' names, each with its number of calls.
     pub names: Vec<(String, usize)>,
     /// The total duration of the calls, if it is known for all of them.
@@ -55,7 +55,7 @@ impl Group {
         let start = spans.iter().map(|(start, _)| *start).min();
         Self {
             keys: items.iter().map(|item| item.key()).collect(),
-            failures: calls().map(|call| call.status == ToolCallStatus::Error).collect(),
+            outcomes: calls().map(|call| call.status).collect(),
             names,
             duration_ms: calls().try_fold(0_i64, |sum, call| Some(sum.saturating_add(call.duration_ms?))),
             span: start.zip(spans.iter().map(|(_, end)| *end).max()),
@@ -64,12 +64,19 @@ impl Group {
 
     /// Returns the number of tool calls.
     pub fn calls(&self) -> usize {
-        self.failures.len()
+        self.outcomes.len()
     }
 
-    /// Returns the number of tool calls that failed.
-    pub fn failed(&self) -> usize {
-        self.failures.iter().filter(|failed| **failed).count()
+    /// Returns the outcomes of the tool calls that did not succeed, each with its number of calls.
+    pub fn unsuccessful(&self) -> Vec<(ToolCallStatus, usize)> {
+        let mut counts: Vec<(ToolCallStatus, usize)> = Vec::new();
+        for outcome in self.outcomes.iter().copied().filter(|outcome| *outcome != ToolCallStatus::Success) {
+            match counts.iter_mut().find(|(known, _)| *known == outcome) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((outcome, 1)),
+            }
+        }
+        counts
     }
 
     /// Returns the tools' names, as in `add ×2, multiply, divide, …`.
@@ -149,7 +156,12 @@ mod tests {
     /// group.
     fn drawn(items: &[Item]) -> String {
         let words = lines(&items.iter().collect::<Vec<_>>()).into_iter().map(|line| match line {
-            Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed())),
+            Line::Group(group) => {
+                let unsuccessful = group.unsuccessful().into_iter();
+                let marks: String =
+                    unsuccessful.map(|(status, count)| format!(" {}×{count}", status.as_str())).collect();
+                format!("[{}{marks}]", group.summary())
+            }
             Line::Item { key, group: None } => name(key),
             Line::Item { key, group: Some(first) } => format!("{}/{}", name(first), name(key)),
         });
@@ -165,13 +177,13 @@ mod tests {
             (vec![call(1, add, Success), call(2, add, Success)], "[add ×2] 1/1 1/2"),
             (
                 vec![call(1, add, Success), call(2, multiply, Success), call(3, divide, Error)],
-                "[add, multiply, divide!] 1/1 1/2 1/3",
+                "[add, multiply, divide error×1] 1/1 1/2 1/3",
             ),
             (vec![call(1, add, Success), call(2, add, Success), call(3, add, Pending)], "[add ×2] 1/1 1/2 3"),
             (vec![call(1, add, Success), call(2, add, AwaitingApproval), call(3, add, Success)], "1 2 3"),
             (
                 vec![call(1, add, Denied), call(2, add, Cancelled), call(3, add, Pending), call(4, add, Interrupted)],
-                "[add ×2] 1/1 1/2 3 4",
+                "[add ×2 denied×1 cancelled×1] 1/1 1/2 3 4",
             ),
             (vec![call(1, add, Pending), call(2, add, Pending)], "1 2"),
         ] {
@@ -203,7 +215,7 @@ mod tests {
         let Some(Line::Group(group)) = lines(&calls.iter().collect::<Vec<_>>()).into_iter().next() else {
             panic!("they fold")
         };
-        assert_eq!((group.calls(), group.failed()), (5, 0));
+        assert_eq!((group.calls(), group.unsuccessful()), (5, Vec::new()));
     }
 
     #[test]

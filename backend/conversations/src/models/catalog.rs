@@ -16,6 +16,8 @@ use crate::{
 
 /// Maximum length of a requested name in an error message, in characters.
 const MAX_SHOWN_CHARS: usize = 100;
+/// Maximum number of models that an error message names.
+const MAX_LISTED: usize = 10;
 
 /// The available models. Cheap to clone; all clones share the same models. Added models can change at any time, so a
 /// turn keeps the model that it started with.
@@ -197,6 +199,11 @@ impl PermittedModels {
     }
 }
 
+/// Returns the first names, separated by commas, for messages to users.
 fn names<'a>(models: impl Iterator<Item = &'a Arc<Model>>) -> String {
-    models.map(|model| model.name()).collect::<Vec<_>>().join(", ")
+    let mut names: Vec<_> = models.map(|model| model.name()).take(MAX_LISTED + 1).collect();
+    if let Some(last) = names.get_mut(MAX_LISTED) {
+        *last = "…";
+    }
+    names.join(", ")
 }

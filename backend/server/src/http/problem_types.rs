@@ -68,7 +68,9 @@ pub(super) fn of_files(error: &FilesError) -> Kind {
         FilesError::UnsupportedType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "file-type", "File type not accepted"),
         FilesError::Unreadable(_) => (StatusCode::UNPROCESSABLE_ENTITY, "file-unreadable", "File unreadable"),
         FilesError::Busy | FilesError::Processor(_) => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
-        FilesError::Temporary(_) => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Storage full"),
+        FilesError::Temporary(_) | FilesError::StoreFull(_) => {
+            (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Storage full")
+        }
         FilesError::Objects(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The storage is unreachable")
         }

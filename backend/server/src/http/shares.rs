@@ -116,17 +116,18 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
     let found = find(&state, &token).await;
     // API keys cannot send the form.
     let caller = caller_of(&request).filter(|caller| !matches!(caller.credential, Credential::Key(_)));
-    let reader = match (&found, caller) {
-        (Ok(Some(shared)), Some(caller)) => match check_files(&state, caller.user, shared).await {
-            Ok(()) => SharedPageReader::signed_in(None),
-            Err(error) => SharedPageReader::Refused(copy_problem(&error, chosen.language)),
-        },
-        _ => SharedPageReader::SignedOut,
-    };
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
     if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
         return headers(StatusCode::OK, "text/plain; charset=utf-8", WITHOUT_SCRIPTS).body(as_text(shared));
     }
+    let reader = match (&found, caller) {
+        (Ok(Some(shared)), Some(caller)) => match check_files(&state, caller.user, shared).await {
+            Err(error @ ApiError::NotPermitted(_)) => SharedPageReader::Refused(copy_problem(&error, chosen.language)),
+            // Another error may be over when the reader continues the conversation.
+            Ok(()) | Err(_) => SharedPageReader::signed_in(),
+        },
+        _ => SharedPageReader::SignedOut,
+    };
     let status = match &found {
         Ok(Some(_)) => StatusCode::OK,
         Ok(None) => StatusCode::NOT_FOUND,
@@ -174,22 +175,34 @@ pub(crate) async fn continue_in_chat(
             return failed(&error, SharedPageReader::SignedOut, Err(problem));
         }
     };
-    if let Err(error) = check_files(&state, caller.user, &shared).await {
-        let reason = copy_problem(&error, chosen.language);
-        return failed(&error, SharedPageReader::Refused(reason), Ok(Some(shared)));
-    }
-    let client_conversation_id = filled.into_inner().client_conversation_id;
+    let given = filled.into_inner().client_conversation_id;
+    // A repeated attempt with the same ID creates no second copy.
+    let client_conversation_id = given.as_deref().and_then(|id| id.parse().ok()).unwrap_or_else(Uuid::new_v4);
     let copy = move |service: ConversationService| async move {
-        service.copy_shared_conversation(caller.user, link, client_conversation_id.as_deref()).await
+        service.copy_shared_conversation(caller.user, link, given.as_deref()).await
     };
-    match state.run(copy).await {
+    let copied = match check_files(&state, caller.user, &shared).await {
+        Ok(()) => state.run(copy).await,
+        Err(error) => Err(error),
+    };
+    match copied {
         Ok(summary) => {
             HttpResponse::SeeOther().insert_header((header::LOCATION, format!("/c/{}", summary.uuid))).finish()
         }
         Err(ApiError::Service(ServiceError::NoSuchShare)) => not_found(),
         Err(error) => {
             let problem = copy_problem(&error, chosen.language);
-            failed(&error, SharedPageReader::signed_in(Some(problem)), Ok(Some(shared)))
+            let is_final = matches!(
+                error,
+                ApiError::NotPermitted(_)
+                    | ApiError::Service(ServiceError::NothingToCopy | ServiceError::TooLargeToCopy)
+            );
+            let reader = if is_final {
+                SharedPageReader::Refused(problem)
+            } else {
+                SharedPageReader::SignedIn { client_conversation_id, problem: Some(problem) }
+            };
+            failed(&error, reader, Ok(Some(shared)))
         }
     }
 }

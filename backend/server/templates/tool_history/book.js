@@ -127,8 +127,8 @@ async function awaitRerun() {
     await new Promise((resolve) => setTimeout(resolve, RERUN_POLL_MS));
     const page = await load(location.href);
     if (!page) continue;
-    for (const id of ["rerun-words", "rerun"]) {
-      document.getElementById(id).replaceChildren(...page.getElementById(id).childNodes);
+    for (const id of ["rerun-words", "rerun", "earlier-reruns"]) {
+      document.getElementById(id)?.replaceChildren(...(page.getElementById(id)?.childNodes ?? []));
     }
     document.getElementById("rerun").toggleAttribute("data-running", page.querySelector("#rerun[data-running]") !== null);
   }

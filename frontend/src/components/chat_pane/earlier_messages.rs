@@ -18,6 +18,7 @@ pub(crate) fn EarlierMessages(session: Session) -> impl IntoView {
                 loading_label=text.loading_earlier()
                 load=move || session.load_earlier()
             />
+            <p class="print-note">{text.earlier_not_printed()}</p>
             <noscript>
                 <p class="note">{text.earlier_need_javascript()}</p>
             </noscript>

@@ -8,7 +8,10 @@ use web_sys::{HtmlElement, HtmlInputElement};
 
 use crate::{
     browser,
-    components::parts::typing::focus_new_field,
+    components::parts::{
+        icon::{Draw, Icon},
+        typing::focus_new_field,
+    },
     language::use_language,
     reactive::memo,
     scroll::THREAD_ID,
@@ -40,7 +43,10 @@ impl FindState {
         let early = document().get_element_by_id(EARLY_FIELD_ID).and_then(|early| early.dyn_into().ok());
         let typed = early.map(|early: HtmlInputElement| early.value()).unwrap_or_default();
         field.set_value(&typed);
-        let _ = field.focus();
+        // The user may be writing in another field meanwhile.
+        if browser::is_focus_free() || browser::has_focus_within(&format!("#{EARLY_FIELD_ID}")) {
+            let _ = field.focus();
+        }
         self.is_drawn.set(true);
         typed
     }
@@ -90,6 +96,15 @@ pub(crate) fn early_field(find: FindState, session: Session) -> AnyView {
                     aria-label=text.find_here()
                     placeholder=text.find_here()
                 />
+                <button
+                    type="button"
+                    class="button icon-only quiet small"
+                    aria-label=text.find_close()
+                    title=text.find_close()
+                    on:click=move |_| find.close()
+                >
+                    <Draw icon=Icon::Cross />
+                </button>
             </search>
         }
     };

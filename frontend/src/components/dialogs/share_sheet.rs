@@ -126,6 +126,7 @@ fn new_link(links: Links) -> AnyView {
     let (with_calls, with_files) = (RwSignal::new(false), RwSignal::new(false));
     view! {
         {choice("share-calls", text.share_tool_calls(), with_calls)}
+        <p class="sheet-note">{text.share_calls_note()}</p>
         {choice("share-files", text.share_files(), with_files)}
         <LoadButton
             name="make-link"

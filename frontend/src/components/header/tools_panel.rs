@@ -206,7 +206,7 @@ fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
         }
     });
     view! {
-        <p class="sheet-note">{text.tool_changed()}</p>
+        <p class="sheet-note">{if may_accept { text.tool_changed() } else { text.tool_changed_for_members() }}</p>
         <p class="tool-row-about" lang="en" dir="auto">{description}</p>
         {button}
     }

@@ -273,12 +273,17 @@ impl ListboxHandle {
     /// Handles a key press. Returns the index of the active option if it may have changed.
     fn press(self, event: &KeyboardEvent) -> Option<usize> {
         let (key, is_open) = (event.key(), self.is_open.get_untracked());
-        let is_letter = key.chars().count() == 1 && key.chars().all(char::is_alphanumeric) && !has_modifier(event);
+        let is_character = key.chars().count() == 1 && !has_modifier(event);
+        // Within a name, a space or a sign is part of it, as in `Model 3`.
+        let is_letter = is_character && (key.chars().all(char::is_alphanumeric) || is_open && self.is_typing());
         let opens = matches!(&*key, "Enter" | " " | "ArrowDown" | "ArrowUp" | "Home" | "End");
         if key == "Escape" && is_open {
             // The browser closes the list. The page must not stop the answer, too.
             event.stop_propagation();
             return None;
+        }
+        if !is_letter {
+            self.typed.set_value((String::new(), 0));
         }
         if !(opens || is_letter || is_open && matches!(&*key, "PageUp" | "PageDown")) {
             return None;
@@ -293,7 +298,11 @@ impl ListboxHandle {
         }
         let (at, count) = (self.active.get_untracked(), self.options.with_untracked(Vec::len));
         let next = match &*key {
-            "Enter" | " " => {
+            "Enter" => {
+                self.take(at);
+                return None;
+            }
+            " " if !is_letter => {
                 self.take(at);
                 return None;
             }
@@ -308,6 +317,11 @@ impl ListboxHandle {
         };
         self.active.set(next);
         Some(next)
+    }
+
+    /// Returns `true` while the user types the beginning of a label.
+    fn is_typing(self) -> bool {
+        self.typed.with_value(|(typed, at)| !typed.is_empty() && browser::now() - *at <= WORD_MS)
     }
 
     /// Returns the index of the next option that begins with the typed text.

@@ -3,6 +3,7 @@
 
 use leptos::prelude::*;
 use tallybook_nodes::{Element, element};
+use tallybook_protocol::ToolCallStatus;
 
 /// A bundle: four strokes, and the one across them.
 const BUNDLE: usize = 5;
@@ -26,16 +27,20 @@ pub(crate) fn Mark() -> impl IntoView {
     .into_any()
 }
 
-/// Renders a stroke for each item, in another color if it failed.
-pub(crate) fn tally(failures: &[bool]) -> Element {
+/// Renders a stroke for each tool call, in another color if the call failed, and faint if it did not run to its end.
+pub(crate) fn tally(outcomes: &[ToolCallStatus]) -> Element {
     let mut drawing = element("svg")
         .with("class", "tally")
-        .with("viewBox", view_box(failures.len().min(MAX_STROKES)))
+        .with("viewBox", view_box(outcomes.len().min(MAX_STROKES)))
         .with("aria-hidden", "true")
         .with("focusable", "false");
-    for (at, failed) in failures.iter().take(MAX_STROKES).enumerate() {
+    for (at, outcome) in outcomes.iter().take(MAX_STROKES).enumerate() {
         let stroke = Stroke::at(at);
-        let class = if *failed { Some("failed") } else { stroke.is_across.then_some("strike") };
+        let class = match outcome {
+            ToolCallStatus::Success => stroke.is_across.then_some("strike"),
+            ToolCallStatus::Error => Some("failed"),
+            _ => Some("unfinished"),
+        };
         drawing = drawing.with_child(element("path").with_some("class", class).with("d", stroke.path));
     }
     drawing

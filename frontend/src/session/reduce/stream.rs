@@ -91,13 +91,13 @@ impl State {
         }
     }
 
-    /// Continues the last answer, which ended early.
-    pub(super) fn continue_turn(&mut self, out: &mut Vec<Effect>) {
+    /// Continues the last answer, which ended early, with `model` or with the answer's own.
+    pub(super) fn continue_turn(&mut self, model: Option<String>, out: &mut Vec<Effect>) {
         let Some(uuid) = self.at_rest() else { return };
         self.queue.hold_back();
         self.notice = None;
         self.feed_saw_end = false;
-        self.wait_for(Event::Start(Starting::Continue), Request::Continue(uuid), out);
+        self.wait_for(Event::Start(Starting::Continue), Request::Continue(uuid, model), out);
     }
 
     /// Sends decisions on calls that wait for approval. Does nothing while others are being sent, and leaves out calls

@@ -35,7 +35,7 @@ impl Session {
                 self.open(ticket, sent).await;
             }
             Request::Regenerate(uuid, id, model) => self.open(ticket, api::regenerate(uuid, id, model).await).await,
-            Request::Continue(uuid) => self.open(ticket, api::continue_turn(uuid).await).await,
+            Request::Continue(uuid, model) => self.open(ticket, api::continue_turn(uuid, model).await).await,
             Request::Decide(uuid, decisions) => match api::decide(uuid, decisions).await.transpose() {
                 Some(opened) => self.open(ticket, opened).await,
                 None => respond(Response::DecisionsStored),

@@ -314,7 +314,7 @@ fn a_conversation_that_is_being_deleted_accepts_no_messages_and_keeps_its_draft(
     here.send("Too late?");
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Too late?", Phase::Idle));
     here.act(Action::Regenerate(MessageId(11)));
-    here.act(Action::Continue);
+    here.act(Action::Continue(None));
     assert_eq!((here.state.phase(), here.texts()), (Phase::Idle, vec!["Q1", "A1"]));
     here.tell(Input::Leaving(false));
     here.act(Action::SendDraft("id".to_owned()));

@@ -191,7 +191,7 @@ impl World {
                     self.tell(Input::User(Action::Step(id, siblings, step)));
                 }
             }
-            Happening::Continue => self.tell(Input::User(Action::Continue)),
+            Happening::Continue => self.tell(Input::User(Action::Continue(None))),
             Happening::Decide(which) => {
                 let waiting = self.page.state.transcript.awaiting().into_iter().flat_map(Entry::calls);
                 let waiting: Vec<_> = waiting.filter(|call| call.awaits_decision()).map(|call| call.id).collect();
@@ -314,7 +314,7 @@ impl World {
                     }
                     Request::Send(_, message) => open(server.send(&message), server),
                     Request::Regenerate(_, MessageId(id), _) => open(server.regenerate(id), server),
-                    Request::Continue(_) => open(server.continue_turn(), server),
+                    Request::Continue(..) => open(server.continue_turn(), server),
                     Request::Decide(_, decisions) => match server.decide(&decisions) {
                         Ok(false) => (Response::DecisionsStored, None),
                         Ok(true) => open(Ok(()), server),
@@ -363,7 +363,7 @@ impl World {
             UnderWay::Request(Effect::Perform(ticket, request)) => {
                 let answer = match request {
                     Request::Create(_) => Response::Created(Err(ApiError::Unreachable)),
-                    Request::Send(..) | Request::Regenerate(..) | Request::Continue(_) | Request::Decide(..) => {
+                    Request::Send(..) | Request::Regenerate(..) | Request::Continue(..) | Request::Decide(..) => {
                         Response::Started(Err(ApiError::Unreachable))
                     }
                     Request::Select(..) => Response::Selected(Err(ApiError::Unreachable)),

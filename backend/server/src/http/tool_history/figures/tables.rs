@@ -16,6 +16,10 @@ use super::{
 const FIRST_ROWS: usize = 50;
 const MAX_ROWS: usize = 2000;
 
+/// End of the last range of durations that has one, and the number for longer durations, in milliseconds.
+const LONGEST_KNOWN_MS: i64 = 600_000;
+const LONGEST_DURATION_MS: i64 = 3_600_000;
+
 /// Length of the longest bar, in units of the picture.
 const LENGTH: i64 = 1000;
 
@@ -89,7 +93,12 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Opti
     // Both duration columns have the same scale.
     let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
     let within = |ms: Option<i64>| Cell {
-        text: ms.map_or_else(|| "–".to_owned(), |ms| texts.duration_text(ms)),
+        // The figures know only in which range a duration is. The last range has no end.
+        text: match ms {
+            None => "–".to_owned(),
+            Some(LONGEST_DURATION_MS..) => format!("> {}", texts.duration_text(LONGEST_KNOWN_MS)),
+            Some(ms) => format!("≤ {}", texts.duration_text(ms)),
+        },
         length: length(ms.unwrap_or_default(), longest),
     };
     let row = |(name, tool): (&String, &ToolFigures)| {
