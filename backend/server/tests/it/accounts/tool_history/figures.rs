@@ -41,7 +41,7 @@ on_every_engine! {
         write_call(&db, &Call { tool: "docs__x", status: "denied", minute, duration_ms: None, ..Call::new(21, 1) }).await;
         run!(&db, "DELETE FROM counted_hours WHERE hour = ?", ago);
         let expected = [
-            vec!["20", "10.0 %", "10 ms", "10 ms"],
+            vec!["20", "10.0 %", "≤ 10 ms", "≤ 10 ms"],
             vec!["1", "0.0 %", "–", "–"],
             vec!["1", "100", "20", "0.000005"],
             vec!["1", "100", "20", "0.000005"],
