@@ -2,7 +2,7 @@
 //! that the user set or chose last, and keeps its model when it becomes a conversation.
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::{CatalogModel, FeedKind, ModelInfo, ModelList};
+use tallybook_protocol::{CatalogModel, ConversationSummary, FeedKind, ModelInfo, ModelList};
 use uuid::Uuid;
 
 use crate::{
@@ -39,14 +39,14 @@ struct Held {
 }
 
 impl Models {
-    /// Creates the state with the models of `list`. `opened` is the conversation that the page starts with, and its
-    /// model.
+    /// Creates the state with the models of `list`. `opened` is the conversation that the page starts with.
     pub(crate) fn new(
         list: ModelList,
-        opened: (Option<Uuid>, Option<String>),
+        opened: Option<&ConversationSummary>,
         new_chat: NewChatModels,
         feed: Feed,
     ) -> Self {
+        let opened = opened.map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
         let models = Self {
             held: StoredValue::new(Held { catalog: list.items, choices: 0, chosen_for: None }),
             changed: RwSignal::new(false),

@@ -20,8 +20,6 @@ use crate::{
 const MAX_DEPTH: usize = 32;
 /// Maximum number of nodes of a block. A larger block is shown as its source. A small table can have many cells.
 const MAX_NODES: usize = 20_000;
-/// Maximum number of characters that are shown of the address of a link that cannot be followed. An embedded image can have a million.
-const MAX_SHOWN_ADDRESS: usize = 200;
 /// Number of elements around code or a table, such as its toolbar and buttons.
 const NODES_AROUND: usize = 12;
 /// Maximum size of the addresses and titles that a block takes from link definitions, in bytes. Each use repeats the
@@ -348,7 +346,7 @@ impl<'a> Builder<'a> {
         } else if says_where {
             Kind::Words { address: String::new() }
         } else {
-            Kind::Words { address: beginning(address) }
+            Kind::Words { address }
         }
     }
 
@@ -408,13 +406,4 @@ impl<'a> Builder<'a> {
         links::link_addresses(&mut children);
         Some(children)
     }
-}
-
-/// Returns an address for showing it. The rest of a long one is left out.
-fn beginning(mut address: String) -> String {
-    if let Some((end, _)) = address.char_indices().nth(MAX_SHOWN_ADDRESS) {
-        address.truncate(end);
-        address.push('…');
-    }
-    address
 }

@@ -89,8 +89,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 
     let summary = summary_of(&content);
     let feed = Feed::new(folder);
-    let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
-    let models = Models::new(models, opened_with, new_chat_models, feed);
+    let models = Models::new(models, summary.as_ref(), new_chat_models, feed);
     provide_context(models);
     let connecting = Connecting::provide(is_admin);
     let list = ConversationList::new(list, summary, feed);

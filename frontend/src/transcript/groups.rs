@@ -129,7 +129,7 @@ fn around_calls<'a, 'b>(items: &'a [&'b Item]) -> (&'a [&'b Item], &'a [&'b Item
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{fmt::Write as _, sync::Arc};
 
     use tallybook_protocol::{MessageId, Reasoning, ToolCallStatus};
 
@@ -157,9 +157,10 @@ mod tests {
     fn drawn(items: &[Item]) -> String {
         let words = lines(&items.iter().collect::<Vec<_>>()).into_iter().map(|line| match line {
             Line::Group(group) => {
-                let unsuccessful = group.unsuccessful().into_iter();
-                let marks: String =
-                    unsuccessful.map(|(status, count)| format!(" {}×{count}", status.as_str())).collect();
+                let mut marks = String::new();
+                for (status, count) in group.unsuccessful() {
+                    let _ = write!(marks, " {}×{count}", status.as_str());
+                }
                 format!("[{}{marks}]", group.summary())
             }
             Line::Item { key, group: None } => name(key),

@@ -253,8 +253,6 @@ fn images_are_links_and_load_nothing() {
     let nested = link("https://example.com", "<span>A cat (https://example.com/a.png)</span>");
     assert_eq!(html("[![A cat](https://example.com/a.png)](https://example.com)"), format!("<p>{nested}</p>"));
     assert_eq!(html("![x](data:image/png;base64,AA==)"), "<p><span>x (data:image/png;base64,AA==)</span></p>");
-    let embedded = html(&format!("![x](data:image/png;base64,{})", "A".repeat(200_000)));
-    assert!(embedded.ends_with("AAA…)</span></p>") && embedded.len() < 300, "{embedded}");
 }
 
 #[test]
