@@ -28,14 +28,18 @@ mod rows;
 mod searches;
 mod workload;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 
 use self::{
     peer::{Kind, Programs},
-    rows::Row,
+    rows::{Amount, Row},
 };
 
 #[derive(Parser)]
@@ -84,7 +88,7 @@ struct Options {
     /// MySQL database, as in `DATABASE_URL`; without it, Tallybook with MySQL is not measured
     #[arg(long)]
     mysql: Option<String>,
-    /// Program that generates tool calls and messages; required for `history` and `search`
+    /// Program that generates tool calls and messages; required for `history`, `search` and `growth`
     #[arg(long)]
     seed: Option<PathBuf>,
     /// Measurement; can be repeated [default: all]
@@ -99,6 +103,9 @@ struct Options {
     /// Use less data, to test the bench; such results do not count
     #[arg(long)]
     quick: bool,
+    /// In `growth`, also measure a million messages, which takes minutes to generate
+    #[arg(long, conflicts_with = "quick")]
+    million: bool,
     /// File for the results, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
@@ -136,15 +143,19 @@ async fn run(command: Command) -> Result<()> {
 }
 
 async fn measure(options: Options) -> Result<()> {
-    let Options { program, python, mysql, seed, only, peers, rounds, quick, json, picture } = options;
+    let Options { program, python, mysql, seed, only, peers, rounds, quick, million, json, picture } = options;
     if seed.is_none() && only.is_empty() {
-        bail!("history and search need --seed; to measure without it, name the other rows with --only");
+        bail!("history, search and growth need --seed; to measure without it, name the other rows with --only");
     }
     let programs = Programs::new(&program, python, mysql, seed)?;
     let kinds = programs.choose(&peers)?;
     let rows = if only.is_empty() { Row::all() } else { only };
-    let figures = rows::measure(&programs, &kinds, &rows, rounds.max(1), quick).await?;
-    report::print(&figures, quick)?;
+    let figures = rows::measure(&programs, &kinds, &rows, Amount { rounds, quick, million }).await?;
+    report::print_measures(&figures)?;
+    report::print_growth(&figures)?;
+    if quick {
+        writeln!(io::stdout().lock(), "\nThis run used little data, so its results do not count.")?;
+    }
     if let Some(path) = json {
         report::write_json(&figures, &path)?;
     }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
 import type { Locator, Page } from "@playwright/test";
 
 export interface TestFile {
@@ -41,6 +42,26 @@ const FIXTURES = join(import.meta.dirname, "../../backend/documents/tests/fixtur
 /** Returns a photo that is stored sideways: its EXIF orientation is 6. */
 export function sidewaysPhoto(): TestFile {
   return { name: "photo.jpg", mimeType: "image/jpeg", buffer: readFileSync(join(FIXTURES, "rotated.jpg")) };
+}
+
+/** Returns a black image of this size. */
+export function blackImage(width: number, height: number): TestFile {
+  const chunk = (name: string, content: Buffer) => {
+    const named = Buffer.concat([Buffer.from(name), content]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(content.length);
+    sum.writeUInt32BE(crc32(named));
+    return Buffer.concat([length, named, sum]);
+  };
+  // 8 bits of gray for each pixel, and a byte before each row.
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.writeUInt8(8, 8);
+  const pixels = deflateSync(Buffer.alloc((width + 1) * height));
+  const signature = Buffer.from("89504e470d0a1a0a", "hex");
+  const buffer = Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", pixels), chunk("IEND", Buffer.alloc(0))]);
+  return { name: "black.png", mimeType: "image/png", buffer };
 }
 
 /** Returns a scanned document: a PDF with images of pages, and without text. */

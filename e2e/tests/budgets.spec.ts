@@ -1,4 +1,5 @@
-// Tests budgets on the page: a warning in the settings, a refusal in a chat that keeps the message, and a higher budget.
+// Tests budgets on the page: the remaining amount and a warning in the settings, a refusal in a chat that keeps the
+// message, and a higher budget.
 
 import type { APIRequestContext } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -10,9 +11,14 @@ test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 const ANSWER_TOKENS = USAGE.prompt_tokens + USAGE.completion_tokens;
 
 /** Sets one budget of tokens for all users, or none. */
-async function setBudget(request: APIRequestContext, tokens?: number, warn_at = 0.8): Promise<void> {
-  const budgets = tokens === undefined ? [] : [{ principal: "all", period: "month", tokens, warn_at }];
+async function setBudget(request: APIRequestContext, limit?: number, warn_at = 0.8): Promise<void> {
+  const budgets = limit === undefined ? [] : [{ principal: "all", period: "month", tokens: limit, warn_at }];
   expect((await request.put("/api/admin/budgets", { data: budgets })).status()).toBe(200);
+}
+
+/** Formats a number of tokens. */
+function tokens(number: number): string {
+  return number.toLocaleString("en-US");
 }
 
 test("a budget warns in the settings, refuses a message without losing it, and can be raised", async ({ page, request, model, tolerated }) => {
@@ -24,16 +30,21 @@ test("a budget warns in the settings, refuses a message without losing it, and c
   await expect(await chat.ask("Who are you?")).toContainText("Hello.");
   const address = page.url();
 
-  await test.step("the settings warn", async () => {
-    await setBudget(request, Math.ceil(ANSWER_TOKENS / 0.9));
+  const allowance = page.getByTestId("allowance").last();
+  const nearly = Math.ceil(ANSWER_TOKENS / 0.9);
+  const left = `${tokens(nearly - ANSWER_TOKENS)} of ${tokens(nearly)} left until `;
+  await test.step("the settings show what is left, and warn", async () => {
+    await setBudget(request, nearly);
     await page.goto("/settings");
-    await expect(page.getByTestId("allowance").last()).toContainText("Nearly used up:");
+    await expect(allowance).toContainText(`Nearly used up: ${left}`);
+    await expect(allowance.getByRole("meter")).toHaveJSProperty("value", nearly - ANSWER_TOKENS);
+    await expect(allowance.getByRole("meter")).toHaveJSProperty("max", nearly);
   });
 
   const notice = page.getByTestId("budget-notice");
   await test.step("so does a notice above the message field, until it is dismissed", async () => {
     await page.goto(address);
-    await expect(notice).toContainText("Tokens this month, for all users together: Nearly used up:");
+    await expect(notice).toContainText(`Tokens this month, for all users together: Nearly used up: ${left}`);
     await page.getByTestId("dismiss-budgets").click();
     await expect(notice).toHaveText("");
     await expect(page.getByTestId("composer")).toBeFocused();
@@ -46,7 +57,7 @@ test("a budget warns in the settings, refuses a message without losing it, and c
   await test.step("a used-up budget refuses the next message", async () => {
     await setBudget(request, ANSWER_TOKENS);
     await page.goto("/settings");
-    await expect(page.getByTestId("allowance").last()).toContainText("Used up:");
+    await expect(allowance).toContainText(`Used up: 0 of ${tokens(ANSWER_TOKENS)} left until `);
     await page.goto(address);
     await alive(page);
     await expect(notice, "this is another warning").toContainText("Used up:");
@@ -58,13 +69,17 @@ test("a budget warns in the settings, refuses a message without losing it, and c
   });
 
   await test.step("a higher budget applies at once", async () => {
-    await setBudget(request, 100 * ANSWER_TOKENS + 1_000_000);
+    const higher = 100 * ANSWER_TOKENS + 1_000_000;
+    await setBudget(request, higher);
     model.answer(["Here again."]);
     await page.getByTestId("send").click();
     await expect(chat.answers.last()).toContainText("Here again.");
     await expect(page.getByTestId("notice")).toHaveCount(0);
     await expect(chat.messages).toHaveCount(4);
     await expect(notice, "the budget was read again after the answer").toHaveText("");
+    await page.goto("/settings");
+    await expect(allowance).toContainText(`${tokens(higher - 2 * ANSWER_TOKENS)} of ${tokens(higher)} left until `);
+    await expect(allowance).not.toContainText("sed up");
   });
   await setBudget(request);
 });
@@ -75,7 +90,9 @@ test.describe("in Japanese on a phone", () => {
   test("the notice fits", async ({ page, request }) => {
     await setBudget(request, 1_000_000, 0);
     await page.goto("/");
-    await expect(page.getByTestId("budget-notice")).toContainText("残りわずか:");
+    const me = await (await request.get("/api/me")).json();
+    const left = tokens(1_000_000 - me.budgets[0].tokens.used);
+    await expect(page.getByTestId("budget-notice")).toContainText(`残りわずか: 残り${left}（上限1,000,000、`);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     await setBudget(request);
   });

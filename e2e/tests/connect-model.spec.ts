@@ -274,7 +274,7 @@ test("a model that one of the settings file hides can only be removed", async ({
     const response = await route.fetch();
     const list = await response.json();
     const problem = "The settings file or the environment has a model of the same name, which is used instead.";
-    list.items.push({ name: "demo", provider: "openai", origin: "page", has_key: true, is_default: false, problem, version: 7 });
+    list.items.push({ name: "demo", provider: "openai", origin: "page", has_key: true, is_default: false, problem, problem_code: "set_in_file", version: 7 });
     await route.fulfill({ response, json: list });
   });
   await page.route("**/api/admin/models/demo", async (route) => {
@@ -284,7 +284,7 @@ test("a model that one of the settings file hides can only be removed", async ({
   });
   await page.goto("/settings");
   const rows = page.getByTestId("section-models").getByTestId("entry");
-  const hidden = rows.filter({ hasText: "which is used instead" });
+  const hidden = rows.filter({ hasText: "has one of the same name" });
   await expect(rows.first().getByTestId("test-entry")).toBeVisible();
   await expect(hidden.getByTestId("test-entry")).toHaveCount(0);
   await expect(hidden.getByTestId("edit-entry")).toHaveCount(0);

@@ -3,8 +3,8 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage, alive } from "../kit/chat.ts";
-import { attach, japanesePdf, scannedPdf, sidewaysPhoto, textFile, transfer } from "../kit/files.ts";
+import { ChatPage, alive, boxOf } from "../kit/chat.ts";
+import { attach, blackImage, japanesePdf, scannedPdf, sidewaysPhoto, textFile, transfer } from "../kit/files.ts";
 import { gate } from "../kit/model.ts";
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -21,6 +21,9 @@ test("a photo and a long document are attached, answered, reloaded and opened", 
   await alive(page);
   await attach(page, sidewaysPhoto(), japanesePdf(40));
   await expect(ready(page)).toHaveCount(2);
+  const thumbnail = chips(page).first().locator("img.file-thumb");
+  await expect.poll(() => thumbnail.evaluate((image: HTMLImageElement) => image.naturalHeight > image.naturalWidth)).toBe(true);
+  await expect(chips(page).nth(1).locator("img")).toHaveCount(0);
   await expect(chips(page).nth(1)).toContainText("40 pages");
   model.answer(["A cat and its report."]);
   await chat.ask("What are these?");
@@ -48,6 +51,36 @@ test("a photo and a long document are attached, answered, reloaded and opened", 
   await page.keyboard.press("Escape");
   await expect(viewer).toBeHidden();
   await expect(shown(page).first()).toBeFocused();
+});
+
+test("the keyboard opens an image, shows it in its own size, and closes it", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await alive(page);
+  await attach(page, blackImage(3000, 2000));
+  await expect(ready(page)).toHaveCount(1);
+  model.answer(["Black."]);
+  await chat.ask("What is this?");
+  await shown(page).focus();
+  await page.keyboard.press("Enter");
+  const zoom = page.getByTestId("file-viewer").getByTestId("zoom");
+  const width = async () => (await boxOf(zoom.locator("img"))).width;
+  await expect(zoom).toHaveAttribute("aria-pressed", "false");
+  await expect(zoom).toHaveAttribute("title", "Full size");
+  const window = page.viewportSize()!.width;
+  await expect.poll(width, "it fits the window").toBeLessThan(window);
+  expect(await width()).toBeGreaterThan(window / 4);
+  await zoom.focus();
+  await page.keyboard.press("Enter");
+  await expect(zoom).toHaveAttribute("aria-pressed", "true");
+  await expect(zoom).toHaveAttribute("title", "Fit to window");
+  await expect.poll(width, "each of its pixels is one of the page").toBe(3000);
+  await zoom.click();
+  await expect(zoom).toHaveAttribute("aria-pressed", "false");
+  await expect.poll(width).toBeLessThan(window);
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("file-viewer")).toBeHidden();
+  await expect(shown(page)).toBeFocused();
 });
 
 test("a document without text says so beside its name and in the viewer", async ({ page, model }) => {

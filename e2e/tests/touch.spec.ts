@@ -152,6 +152,23 @@ test("the menu of a conversation opens, renames and closes", async ({ page, requ
   await expect(menu).toHaveText("By touch");
 });
 
+test("a phone offers its camera and all files: the fields restrict neither kind nor source", async ({ page }) => {
+  const chat = await open(page, "/");
+  const expectFree = async (field: Locator) => {
+    await expect(field).toHaveAttribute("type", "file");
+    for (const restriction of ["accept", "capture"]) await expect(field).not.toHaveAttribute(restriction);
+  };
+  await expectFree(page.getByTestId("file-input"));
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByTestId("attach").tap();
+  expect((await chosen).isMultiple()).toBe(true);
+
+  const answer = await chat.send("What is 2 + 3?");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await chat.messages.first().getByTestId("edit").tap();
+  await expectFree(page.getByTestId("edit-file-input"));
+});
+
 test("a file is removed, and the file of a message is opened and closed", async ({ page }) => {
   const chat = await open(page, "/");
   await attach(page, textFile("one.txt", "Heron."), textFile("two.txt", "Stork."));

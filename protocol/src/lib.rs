@@ -58,8 +58,8 @@ pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use message::{AnswerMode, ContextTruncation, Message, MessagePart, NewMessage, ReasoningSummary};
 pub use model::{CatalogModel, ModelInfo, ModelList, Prices, ToolOffer};
 pub use model_settings::{
-    ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, ModelFields, ModelTest,
-    NewModel, SettingsOrigin, TestedToolMode,
+    ConfiguredModel, ConfiguredModels, DiscoverModels, DiscoveredModel, DiscoveredModels, EntryProblem, ModelFields,
+    ModelTest, NewModel, SettingsOrigin, TestedToolMode,
 };
 pub use plan::{Plan, PlanStep, PlanStepChanged, PlanStepStatus};
 pub use playback::{Playback, PlayedEvent};

@@ -83,6 +83,9 @@ pub struct ConfiguredModel {
     /// Reason why the model cannot be used; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Code of that reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_code: Option<EntryProblem>,
     /// Version of an added model, for the header `If-Match`; changes with every change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
@@ -111,6 +114,20 @@ pub enum SettingsOrigin {
     /// In a place that this version does not know.
     #[serde(other)]
     Unknown,
+}
+
+/// Reason why a model or tool server that was added in the page cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EntryProblem {
+    /// The settings file or the environment has an entry of the same name, which is used instead.
+    SetInFile,
+    /// Its secret was encrypted with a key that the server does not have.
+    OtherKey,
+    /// Another reason, or one that this version does not know.
+    #[serde(other)]
+    Other,
 }
 
 /// Outcome of a test of a model.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::SettingsOrigin;
+use crate::{EntryProblem, SettingsOrigin};
 
 /// Settings of a tool server, as in a section `[tool_servers.NAME]` of the settings file, but without programs, tokens
 /// and variables. A missing setting has its default.
@@ -71,6 +71,9 @@ pub struct ConfiguredToolServer {
     /// Reason why the server cannot be used; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Code of that reason, unless it is an error of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_code: Option<EntryProblem>,
     /// Version of an added server, for the header `If-Match`; changes with every change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,

@@ -53,7 +53,7 @@ enum Command {
     /// Run all tests: unit tests, integration tests on each database, and browser tests
     Test,
     /// Check imports, styles, prose, formatting and lints
-    Lint,
+    Lint(lint::Options),
     /// Draw the imports between the files of each crate; cycles are an error
     Imports(imports::Options),
     /// Fuzz the parsers of network data, each target for a limited time
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         Command::Build(options) => build::run(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::run(),
-        Command::Lint => lint::run(),
+        Command::Lint(options) => lint::run(&options),
         Command::Imports(options) => imports::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Conformance => conformance::run(),

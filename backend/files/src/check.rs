@@ -38,6 +38,9 @@ impl Files {
     /// Returns `true` if the content has its size and its hash, or was purged meanwhile.
     async fn is_intact(&self, blob: &BlobRow) -> Result<bool, FilesError> {
         let hashed = async {
+            if !self.contents.has_size(blob).await? {
+                return Err(FilesError::Damaged);
+            }
             let mut stream = self.contents.read(blob, 0..blob.bytes.unsigned_abs()).await?;
             let mut hasher = Sha256::new();
             while let Some(part) = stream.try_next().await? {

@@ -156,6 +156,17 @@ impl Contents {
         row.filter(|row| row.stored_at.is_some()).ok_or(FilesError::Damaged)
     }
 
+    /// Returns `false` if content is in an object that has another size or is missing. A store fails instead of
+    /// reading beyond the end of an object.
+    pub(crate) async fn has_size(&self, row: &BlobRow) -> Result<bool, FilesError> {
+        match &self.objects {
+            Some(objects) if row.storage != IN_DATABASE => {
+                Ok(objects.find_size(&row.storage).await? == Some(row.bytes.unsigned_abs()))
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// Reads a range of content.
     pub(crate) async fn read(&self, row: &BlobRow, range: ContentRange) -> Result<ContentStream, FilesError> {
         if row.storage != IN_DATABASE {

@@ -15,6 +15,9 @@ pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 /// Size of a part of a multipart upload to S3, in bytes, which has a minimum of 5 MiB.
 pub(crate) const OBJECT_PART_BYTES: usize = 5 * 1024 * 1024;
 
+/// Size of a part of an object that one request reads, in bytes. Each reader has one part in memory.
+pub(crate) const OBJECT_READ_BYTES: u64 = 1024 * 1024;
+
 /// Maximum length of a file name, in characters.
 pub(crate) const MAX_NAME_CHARS: usize = 200;
 

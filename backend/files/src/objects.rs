@@ -9,17 +9,21 @@ use std::{
     time::Duration,
 };
 
+use async_stream::try_stream;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use object_store::{
-    GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, RetryConfig, WriteMultipart, aws::AmazonS3Builder,
-    local::LocalFileSystem, path::Path,
+    ObjectStore, ObjectStoreExt as _, RetryConfig, WriteMultipart, aws::AmazonS3Builder, local::LocalFileSystem,
+    path::Path,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use uuid::Uuid;
 
-use crate::{FilesError, StorageUrl, limits::OBJECT_PART_BYTES};
+use crate::{
+    FilesError, StorageUrl,
+    limits::{OBJECT_PART_BYTES, OBJECT_READ_BYTES},
+};
 
 /// Maximum time for retries of a request to the store.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -96,7 +100,11 @@ impl Objects {
         Ok(key)
     }
 
-    /// Reads a range of an object.
+    /// Reads a range of an object, part by part. The first part is read at once.
+    ///
+    /// Each part is a request of its own and is received completely before it is handed on. `object_store` limits a
+    /// request to 30 seconds, including the response body. So a store that stops answering fails the read in bounded
+    /// time, but a slow reader may take any time for the whole range.
     pub(crate) async fn read(
         &self,
         key: &str,
@@ -105,12 +113,29 @@ impl Objects {
         if range.is_empty() {
             return Ok(futures_util::stream::empty().boxed());
         }
-        let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
-        let found = self.store.get_opts(&self.path(key), options).await.map_err(|error| match error {
-            object_store::Error::NotFound { .. } => FilesError::Damaged,
-            error => store_failed(error),
-        })?;
-        Ok(found.into_stream().map_err(store_failed).boxed())
+        let (store, path) = (Arc::clone(&self.store), self.path(key));
+        let mut part = read_part(&*store, &path, range.clone()).await?;
+        let stream = try_stream! {
+            let mut at = range.start;
+            loop {
+                at += part.len() as u64;
+                yield part;
+                if at >= range.end {
+                    break;
+                }
+                part = read_part(&*store, &path, at..range.end).await?;
+            }
+        };
+        Ok(stream.boxed())
+    }
+
+    /// Returns the size of an object in bytes, or `None` if it is missing.
+    pub(crate) async fn find_size(&self, key: &str) -> Result<Option<u64>, FilesError> {
+        match self.store.head(&self.path(key)).await {
+            Ok(meta) => Ok(Some(meta.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(store_failed(error)),
+        }
     }
 
     /// Deletes an object, if it is there.
@@ -139,16 +164,29 @@ impl Objects {
     }
 }
 
+/// Reads the first part of a range that is not empty.
+async fn read_part(store: &dyn ObjectStore, path: &Path, range: Range<u64>) -> Result<Bytes, FilesError> {
+    let range = range.start..range.end.min(range.start + OBJECT_READ_BYTES);
+    let length = range.end - range.start;
+    let part = store.get_range(path, range).await.map_err(|error| match error {
+        object_store::Error::NotFound { .. } => FilesError::Damaged,
+        error => store_failed(error),
+    })?;
+    // A store returns less if the object is shorter.
+    if part.len() as u64 == length { Ok(part) } else { Err(FilesError::Damaged) }
+}
+
 /// Reads the next part of the content.
 async fn fill(source: &mut (dyn AsyncRead + Send + Unpin), part: &mut Vec<u8>) -> Result<(), FilesError> {
     source.take(OBJECT_PART_BYTES as u64).read_to_end(part).await.map(|_| ()).map_err(FilesError::Temporary)
 }
 
-/// Converts an error of the store. A full disk is an error of its own, because trying again does not help.
+/// Converts an error of the store. A full disk is an error of its own, because trying again does not help. A limit on
+/// the size of files counts as a full disk.
 fn store_failed(error: object_store::Error) -> FilesError {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     let mut kinds = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
-    let is_full = |kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    let is_full = |kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge);
     if kinds.any(is_full) { FilesError::StoreFull(error) } else { FilesError::Objects(error) }
 }
 
@@ -165,8 +203,9 @@ mod tests {
             store: "LocalFileSystem",
             source: Box::new(Error::from(kind)),
         };
-        assert!(matches!(store_failed(caused_by(ErrorKind::StorageFull)), FilesError::StoreFull(_)));
-        assert!(matches!(store_failed(caused_by(ErrorKind::QuotaExceeded)), FilesError::StoreFull(_)));
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert!(matches!(store_failed(caused_by(kind)), FilesError::StoreFull(_)), "{kind}");
+        }
         assert!(matches!(store_failed(caused_by(ErrorKind::ConnectionRefused)), FilesError::Objects(_)));
     }
 }

@@ -155,28 +155,40 @@ impl Files {
             model: model.as_ref().map(|(sha256, image)| (sha256.clone(), number(image.width), number(image.height))),
             thumb_sha256: thumb.as_ref().map(|(sha256, _)| sha256.clone()),
         };
-        let mut failure = FilesError::Busy;
+        let images: Vec<_> = [&model, &thumb].into_iter().flatten().collect();
+        match self.store_new(&new, &pages, received, &images).await {
+            // An unreachable store cannot delete objects either. They are purged after a day.
+            Err(FilesError::Objects(error)) => Err(FilesError::Objects(error)),
+            Err(failure) => {
+                // The content of refused files would take storage for a day without counting for the user.
+                if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
+                    tracing::warn!(%error, "the content of a refused file is purged later");
+                }
+                Err(failure)
+            }
+            Ok(file) => Ok(file),
+        }
+    }
+
+    /// Stores the content of a new file, its images and its row. Repeats that if some content is purged meanwhile.
+    async fn store_new(
+        &self,
+        new: &NewFile,
+        pages: &[String],
+        received: &Received,
+        images: &[&(String, &EncodedImage)],
+    ) -> Result<FileRow, FilesError> {
         for _ in 0..MAX_ATTEMPTS {
-            let original = Source::File(received);
-            self.contents.store(&new.sha256, new.bytes, &new.media_type, original).await?;
-            for (sha256, image) in [&model, &thumb].into_iter().flatten() {
+            self.contents.store(&new.sha256, new.bytes, &new.media_type, Source::File(received)).await?;
+            for (sha256, image) in images {
                 let bytes = i64::try_from(image.bytes.len()).unwrap_or(i64::MAX);
                 self.contents.store(sha256, bytes, image.media_type, Source::Bytes(&image.bytes)).await?;
             }
-            match with_retries(|| Box::pin(self.create(&new, &pages))).await {
-                Ok(true) => return files::find(&self.db, user, new.uuid).await?.ok_or(FilesError::NotFound),
-                Ok(false) => {}
-                Err(error) => {
-                    failure = error;
-                    break;
-                }
+            if with_retries(|| Box::pin(self.create(new, pages))).await? {
+                return files::find(&self.db, new.user, new.uuid).await?.ok_or(FilesError::NotFound);
             }
         }
-        // The content of refused files would take storage for a day without counting for the user.
-        if let Err(error) = self.contents.purge_unreferenced(new.hashes()).await {
-            tracing::warn!(%error, "the content of a refused file is purged later");
-        }
-        Err(failure)
+        Err(FilesError::Busy)
     }
 
     /// Stores the row of a file and its text. Returns `false` if some content was purged meanwhile.

@@ -6,7 +6,7 @@ use tallybook_llm::ModelSettings;
 use tallybook_mcp::ToolServerSettings;
 use tallybook_protocol::ServerSettings;
 
-use crate::kind::EntryKind;
+use crate::{kind::EntryKind, unusable::Unusable};
 
 /// The models, tool servers and settings of the settings file and the environment.
 #[derive(Clone, Debug)]
@@ -32,10 +32,11 @@ impl Configured {
         }
     }
 
-    /// Returns the reason why an added entry is not used if the settings file or the environment has one of its name.
-    pub(crate) fn hidden(&self, kind: EntryKind, name: &str) -> Option<String> {
-        let problem =
-            || format!("The settings file or the environment has a {kind} of the same name, which is used instead.");
-        self.has(kind, name).then(problem)
+    /// Returns the reason why an added entry is not used; `None` if it is. `source` is the result of reading it.
+    pub(crate) fn problem<S>(&self, kind: EntryKind, name: &str, source: &Result<S, Unusable>) -> Option<Unusable> {
+        if self.has(kind, name) {
+            return Some(Unusable::SetInFile(kind));
+        }
+        source.as_ref().err().cloned()
     }
 }

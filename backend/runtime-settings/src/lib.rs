@@ -23,6 +23,7 @@ mod store;
 mod summary;
 mod tool_server_source;
 mod tool_servers;
+mod unusable;
 
 pub use configured::Configured;
 pub use effective::{MAX_WAIT_HOURS, retention};

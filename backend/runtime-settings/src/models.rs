@@ -16,6 +16,7 @@ use crate::{
     model_source::{ModelSource, invalid, read, read_key},
     model_test,
     service::{AddedEntry, Context, RuntimeSettings},
+    unusable::Unusable,
 };
 
 impl RuntimeSettings {
@@ -125,6 +126,7 @@ impl RuntimeSettings {
             origin: SettingsOrigin::File,
             has_key: entry.api_key().is_some(),
             is_default: self.context.models.default_model().name() == entry.name,
+            problem_code: None,
             problem: None,
             version: None,
             updated_at: None,
@@ -132,13 +134,14 @@ impl RuntimeSettings {
     }
 
     fn show_added_model(&self, model: &AddedEntry<ModelFields, ModelSource>) -> ConfiguredModel {
-        let problem = self.context.problem(EntryKind::Model, &model.fields.name, &model.source);
+        let problem = self.context.configured.problem(EntryKind::Model, &model.fields.name, &model.source);
         ConfiguredModel {
             fields: model.fields.clone(),
             origin: SettingsOrigin::Page,
             has_key: model.has_secret,
             is_default: problem.is_none() && self.context.models.default_model().name() == model.fields.name,
-            problem,
+            problem_code: problem.as_ref().map(Unusable::code),
+            problem: problem.map(|problem| problem.to_string()),
             version: Some(model.version),
             updated_at: Some(model.updated_at),
         }

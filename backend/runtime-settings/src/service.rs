@@ -30,6 +30,7 @@ use crate::{
     settings_store,
     store::{self, EntryRow, StoredEntry},
     tool_server_source::ToolServerSource,
+    unusable::Unusable,
 };
 
 /// Interval at which a server looks for changes that other servers made.
@@ -106,7 +107,7 @@ pub(crate) struct AddedEntry<Fields, Source> {
     pub(crate) version: i64,
     pub(crate) updated_at: DateTime<Utc>,
     pub(crate) has_secret: bool,
-    pub(crate) source: Result<Source, String>,
+    pub(crate) source: Result<Source, Unusable>,
 }
 
 impl Added {
@@ -232,14 +233,9 @@ impl Context {
         self.tests.try_acquire().map_err(|_| SettingsError::Busy)
     }
 
-    /// Returns the reason why an added entry is not used.
-    pub(crate) fn problem<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) -> Option<String> {
-        self.configured.hidden(kind, name).or_else(|| source.as_ref().err().cloned())
-    }
-
-    fn warn<S>(&self, kind: EntryKind, name: &str, source: &Result<S, String>) {
-        if let Some(problem) = self.problem(kind, name, source) {
-            tracing::warn!(%kind, name, problem, "an entry that was added in the page is not used");
+    fn warn<S>(&self, kind: EntryKind, name: &str, source: &Result<S, Unusable>) {
+        if let Some(problem) = self.configured.problem(kind, name, source) {
+            tracing::warn!(%kind, name, %problem, "an entry that was added in the page is not used");
         }
     }
 
@@ -276,10 +272,10 @@ pub(crate) fn read_entry<F: DeserializeOwned + Named, S>(
 ) -> AddedEntry<F, S> {
     let has_secret = secret.is_some();
     let fields = serde_json::from_str::<F>(&row.settings);
-    let unreadable = || "The stored settings cannot be read. They may come from a later version.".to_owned();
-    let source = fields.as_ref().map_err(|_| unreadable()).and_then(|fields| {
-        let opened = secret.map(|sealed| sealer.open(sealed, &kind.seal_context(&row.name))).transpose();
-        read(fields, opened.map_err(|error| error.to_string())?.as_ref())
+    let unreadable = |_| "The stored settings cannot be read. They may come from a later version.".to_owned();
+    let source = fields.as_ref().map_err(unreadable).map_err(Unusable::Invalid).and_then(|fields| {
+        let secret = secret.map(|sealed| sealer.open(sealed, &kind.seal_context(&row.name))).transpose()?;
+        read(fields, secret.as_ref()).map_err(Unusable::Invalid)
     });
     AddedEntry {
         id: row.id,

@@ -12,17 +12,9 @@ use tallybook_mcp::ToolServerSettings;
 use tallybook_protocol::{Budget, CurrentServerSettings, Group, ModelFields, ToolServerFields};
 
 use crate::{
-    budget_store,
-    configured::Configured,
-    error::SettingsError,
-    group_store,
-    kind::EntryKind,
-    model_source::ModelSource,
-    seal::Sealer,
-    server_settings::read_settings,
-    service::{AddedEntry, read_entry},
-    settings_store, store,
-    tool_server_source::ToolServerSource,
+    budget_store, configured::Configured, error::SettingsError, group_store, kind::EntryKind,
+    model_source::ModelSource, seal::Sealer, server_settings::read_settings, service::read_entry, settings_store,
+    store, tool_server_source::ToolServerSource,
 };
 
 /// Billionths in one unit of the currency of the prices.
@@ -81,7 +73,8 @@ pub async fn merge_stored(
                 ModelSource::read(models, &configured.model_defaults, fields, key)
             };
             let entry = read_entry(sealer, EntryKind::Model, &stored.row, stored.sealed.as_ref(), read);
-            let problem = problem(configured, EntryKind::Model, &stored.row.name, &entry);
+            let problem = configured.problem(EntryKind::Model, &stored.row.name, &entry.source);
+            let problem = problem.map(|problem| problem.to_string());
             let source = entry.source.ok();
             usable.extend(source.as_ref().map(|source| source.model.clone()));
             let entry_of_source = source.map(|source| source.entry);
@@ -89,7 +82,8 @@ pub async fn merge_stored(
         } else if stored.kind == EntryKind::ToolServer.as_str() {
             let (kind, read) = (EntryKind::ToolServer, ToolServerSource::read);
             let entry = read_entry(sealer, kind, &stored.row, stored.sealed.as_ref(), read);
-            let problem = problem(configured, kind, &stored.row.name, &entry);
+            let problem = configured.problem(kind, &stored.row.name, &entry.source);
+            let problem = problem.map(|problem| problem.to_string());
             let settings = entry.source.ok().map(|source| source.settings);
             added_servers.push(AddedToolServer { fields: entry.fields, settings, problem });
         }
@@ -119,11 +113,6 @@ pub async fn merge_stored(
         settings: settings.collect(),
         problems,
     })
-}
-
-/// Returns the reason why an added entry is not used.
-fn problem<F, S>(configured: &Configured, kind: EntryKind, name: &str, entry: &AddedEntry<F, S>) -> Option<String> {
-    configured.hidden(kind, name).or_else(|| entry.source.as_ref().err().cloned())
 }
 
 fn describe_group(Group { name, origin, members, grants, .. }: &Group) -> String {

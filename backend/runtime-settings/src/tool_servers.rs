@@ -18,6 +18,7 @@ use crate::{
     kind::EntryKind,
     service::{AddedEntry, RuntimeSettings},
     tool_server_source::{ToolServerSource, invalid, read},
+    unusable::Unusable,
 };
 
 impl RuntimeSettings {
@@ -141,12 +142,14 @@ impl RuntimeSettings {
         server: &AddedEntry<ToolServerFields, ToolServerSource>,
         reports: &[ServerReport],
     ) -> ConfiguredToolServer {
-        let problem = self.context.problem(EntryKind::ToolServer, &server.fields.name, &server.source);
+        let (kind, name) = (EntryKind::ToolServer, &server.fields.name);
+        let problem = self.context.configured.problem(kind, name, &server.source);
         let reports = if problem.is_some() { &[] } else { reports };
         let shown = self.with_report(server.fields.clone(), SettingsOrigin::Page, reports);
         ConfiguredToolServer {
             has_headers: server.has_secret,
-            problem: problem.or(shown.problem),
+            problem_code: problem.as_ref().map(Unusable::code),
+            problem: problem.map(|problem| problem.to_string()).or(shown.problem),
             version: Some(server.version),
             updated_at: Some(server.updated_at),
             ..shown
@@ -164,6 +167,7 @@ impl RuntimeSettings {
         ConfiguredToolServer {
             status: report.map(|report| report.status.as_str().to_owned()),
             tools: report.map_or(0, |report| report.tools),
+            problem_code: None,
             problem: error.map(|error| self.context.secrets.hide(error).into_owned()),
             fields,
             origin,

@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use super::{
     ToolHistory, ToolHistoryError,
-    limits::{MAX_CALLS_OF_TURN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
+    limits::{MAX_CALLS_OF_TURN, MAX_FILES_SHOWN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
     no_rerun::NoRerun,
     rerun::Reruns,
     store::{
         access_log::Action,
         details::{
-            self, CallDetailsRow, CallOfTurnRow, CopiedCallRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow, VoteRow,
-            WholeConversationRow, WholeMessageRow,
+            self, CallDetailsRow, CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ThoughtRow,
+            VoteRow, WholeConversationRow, WholeMessageRow,
         },
         plans::{self, PlanStepRow},
         reruns::RerunId,
@@ -35,6 +35,8 @@ pub struct Deletion {
 pub struct CallDetails {
     /// The call.
     pub row: CallDetailsRow,
+    /// The files that it returned.
+    pub files: Vec<FileRow>,
     /// Verdicts of reviewing models.
     pub votes: Vec<VoteRow>,
     /// Decisions on its approval.
@@ -58,6 +60,8 @@ pub struct ConversationPage {
     pub row: WholeConversationRow,
     /// The messages.
     pub messages: Vec<WholeMessageRow>,
+    /// The files of the messages.
+    pub files: Vec<FileRow>,
     /// The tool calls of the messages.
     pub calls: Vec<CallOfTurnRow>,
     /// The copied calls of the messages, which ran in other conversations.
@@ -93,6 +97,7 @@ impl ToolHistory {
         self.record_access(caller, owner, Action::CallOpened, &id.to_string()).await?;
         let row = details::find_call_texts(db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
         Ok(CallDetails {
+            files: details::list_files_of_call(db, id, MAX_FILES_SHOWN).await?,
             votes: details::list_votes(db, id, MAX_CALLS_OF_TURN).await?,
             decisions: details::list_decisions(db, id, MAX_CALLS_OF_TURN).await?,
             model_calls: details::list_model_calls_of(db, &[row.message_id], MAX_CALLS_OF_TURN).await?,
@@ -120,13 +125,25 @@ impl ToolHistory {
         let next = messages.get(MESSAGES_ON_PAGE).map(|message| message.id);
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
+        let files = details::list_files_of(db, &ids, MAX_FILES_SHOWN).await?;
         let calls = details::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let copied_calls = details::list_copied_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let thoughts = details::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
         let model_calls = details::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
-        Ok(ConversationPage { row, messages, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion })
+        Ok(ConversationPage {
+            row,
+            messages,
+            files,
+            calls,
+            copied_calls,
+            model_calls,
+            thoughts,
+            plan_steps,
+            next,
+            deletion,
+        })
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {

@@ -13,7 +13,7 @@ use super::{
     ToolHistory, ToolHistoryError,
     limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_ON_REQUEST, MAX_OPEN_CALLS, MAX_RATINGS_COUNTED},
     store::{
-        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, RatingsRow, UsageRow},
+        figures::{self, CallsOfHourRow, CallsRow, HourRows, LONGEST_BUCKET_MS, ModelsRow, RatingsRow, UsageRow},
         totals::{self, SumRows},
     },
 };
@@ -55,6 +55,15 @@ pub struct Ratings {
     pub up: i64,
     /// Number of answers that are rated as bad.
     pub down: i64,
+}
+
+/// What the statistics know of a duration, in milliseconds: they count durations in buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DurationBound {
+    /// At most so long.
+    AtMost(i64),
+    /// Longer than this.
+    MoreThan(i64),
 }
 
 /// Statistics since a point in time.
@@ -111,16 +120,21 @@ impl Usage {
 }
 
 impl ToolFigures {
-    /// Returns the duration within which `percent` percent of the calls finished, in milliseconds, rounded up to a
-    /// bucket. `None` if no call has a duration.
-    pub fn within_ms(&self, percent: i64) -> Option<i64> {
+    /// Returns a bound of the duration within which `percent` percent of the calls finished. `None` if no call has a
+    /// duration.
+    pub fn within(&self, percent: i64) -> Option<DurationBound> {
         let all: i64 = self.durations.values().sum();
         let mut done = 0;
         let is_reached = |(_, calls): &(&i64, &i64)| {
             done += **calls;
             done * 100 >= all * percent
         };
-        self.durations.iter().find(is_reached).map(|(up_to_ms, _)| *up_to_ms)
+        let (up_to_ms, _) = self.durations.iter().find(is_reached)?;
+        Some(if *up_to_ms > LONGEST_BUCKET_MS {
+            DurationBound::MoreThan(LONGEST_BUCKET_MS)
+        } else {
+            DurationBound::AtMost(*up_to_ms)
+        })
     }
 }
 
@@ -287,7 +301,7 @@ fn whole_days(since: DateTime<Utc>, days: &[DateTime<Utc>]) -> (DateTime<Utc>, D
 mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
-    use super::{ToolFigures, full_days, whole_days};
+    use super::{DurationBound, ToolFigures, full_days, whole_days};
 
     /// Returns the time this many hours after the start of a day.
     fn hour(hours: i64) -> DateTime<Utc> {
@@ -310,7 +324,8 @@ mod tests {
     #[test]
     fn percentiles_of_durations_are_estimated() {
         let figures = ToolFigures { durations: [(10, 90), (100, 9), (1000, 1)].into(), ..ToolFigures::default() };
-        assert_eq!([50, 90, 91, 99, 100].map(|percent| figures.within_ms(percent)), [10, 10, 100, 100, 1000].map(Some));
-        assert_eq!(ToolFigures::default().within_ms(50), None);
+        let at_most = |ms| Some(DurationBound::AtMost(ms));
+        assert_eq!([50, 90, 91, 99, 100].map(|percent| figures.within(percent)), [10, 10, 100, 100, 1000].map(at_most));
+        assert_eq!(ToolFigures::default().within(50), None);
     }
 }

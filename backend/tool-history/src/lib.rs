@@ -20,7 +20,7 @@ pub use access_log::Subject;
 pub use details::{CallDetails, ConversationPage, Deletion};
 pub use error::ToolHistoryError;
 pub use export::{CallsExport, ExportFormat};
-pub use figures::{Figures, Ratings, ToolFigures, Usage};
+pub use figures::{DurationBound, Figures, Ratings, ToolFigures, Usage};
 pub use filter::{BUILT_IN, Filter, FilterError, statuses};
 pub use limits::{MAX_RERUN_INPUT_BYTES, TIME_FOR_PAGE};
 pub use list::CallsPage;
@@ -30,7 +30,7 @@ pub use rerun::{RerunState, Reruns};
 pub use service::ToolHistory;
 pub use store::{
     calls::{CallRow, ListPosition, Order},
-    details::{CallOfTurnRow, CopiedCallRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow},
+    details::{CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ThoughtRow},
     plans::PlanStepRow,
     reruns::{RerunId, RerunRow},
 };

@@ -17,6 +17,8 @@ pub(crate) const CALLS_ON_PAGE: usize = 50;
 pub(crate) const MESSAGES_ON_PAGE: usize = 50;
 /// Maximum number of calls of the same turn that the page of a call lists.
 pub(crate) const MAX_CALLS_OF_TURN: u32 = 500;
+/// Maximum number of files that a page lists.
+pub(crate) const MAX_FILES_SHOWN: u32 = 1000;
 /// Maximum length of each text of a message or call on a page, in characters. The page says if a text is truncated.
 pub(crate) const MAX_SHOWN_CHARS: u32 = 1024 * 1024;
 /// Maximum size of the input of a re-run, in bytes.

@@ -17,7 +17,7 @@ fn bounds(measure: Measure) -> Vec<Bound> {
     match measure {
         Measure::TurnTtft => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
         Measure::TurnTtft32 => vec![Times(1.0 / 12.0, Kind::LangGraph)],
-        Measure::TurnReadsAndWrites => Vec::new(),
+        Measure::TurnReadsAndWrites | Measure::Growth(..) => Vec::new(),
         Measure::TurnStatements => vec![Absolute(15.0)],
         Measure::TurnTransactions => vec![Absolute(3.0)],
         Measure::ToolTurns => vec![Times(0.65, Kind::Floor)],

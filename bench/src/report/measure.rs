@@ -1,5 +1,8 @@
 //! Names and units of the results.
 
+use std::borrow::Cow;
+
+use super::cost::Cost;
 use crate::{history_pages::HISTORY_PAGES, searches::SEARCHES};
 
 /// A measured quantity.
@@ -25,6 +28,8 @@ pub(crate) enum Measure {
     HistoryMiddle,
     /// A search, by its indexes in [`SEARCHES`] and in its names.
     Search(usize, usize),
+    /// A cost at a number of stored messages or open streams.
+    Growth(Cost, u64),
 }
 
 /// One result of one peer.
@@ -32,8 +37,8 @@ pub(crate) type Taken = (Measure, f64);
 
 impl Measure {
     /// Returns its name in tables and files.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+    pub(crate) fn name(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::TurnTtft => "turn_ttft",
             Self::TurnTtft32 => "turn_ttft_32",
             Self::TurnSwitches => "turn_switches",
@@ -52,7 +57,8 @@ impl Measure {
             Self::History(page) => HISTORY_PAGES[page].name,
             Self::HistoryMiddle => "history_middle",
             Self::Search(search, size) => SEARCHES[search].names[size],
-        }
+            Self::Growth(cost, size) => return Cow::Owned(format!("{}_{size}", cost.name())),
+        })
     }
 
     /// Returns its unit; empty for a ratio.
@@ -70,6 +76,7 @@ impl Measure {
             Self::ToolTurns => "turns/s",
             Self::TurnSwitches | Self::TurnReadsAndWrites | Self::TurnStatements | Self::TurnTransactions => "per turn",
             Self::IdleStream => "KiB",
+            Self::Growth(cost, _) => cost.unit(),
             Self::PersistTax | Self::ProgramCost | Self::HistoryMiddle => "",
         }
     }

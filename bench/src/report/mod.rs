@@ -1,6 +1,8 @@
 //! The results: names, goals, and output.
 
+mod cost;
 mod goal;
+mod growth;
 mod json;
 mod measure;
 mod picture;
@@ -11,10 +13,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use self::{
+    cost::Cost,
+    growth::print_growth,
     json::write_json,
     measure::{Measure, Taken},
     picture::draw,
-    table::{print, print_table, said},
+    table::{print_measures, print_table, said},
 };
 use crate::peer::Kind;
 
@@ -49,9 +53,10 @@ impl Figures {
         self.0.get(&(measure, kind)).map(Values::median)
     }
 
-    /// Returns the measures that have values, in their order.
+    /// Returns the measures that have values, in their order, without those of [`growth`].
     fn measures(&self) -> Vec<Measure> {
-        let mut measures: Vec<Measure> = self.0.keys().map(|(measure, _)| *measure).collect();
+        let all = self.0.keys().map(|(measure, _)| *measure);
+        let mut measures: Vec<Measure> = all.filter(|measure| !matches!(measure, Measure::Growth(..))).collect();
         measures.dedup();
         measures
     }

@@ -7,17 +7,16 @@ use std::{
 
 use anyhow::Result;
 
-use super::{Figures, Measure, goal};
+use super::{Figures, Measure, Values, goal};
 use crate::peer::Kind;
 
-/// Prints the table.
-pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
+/// Prints the table of all measures, if there are any.
+pub(crate) fn print_measures(figures: &Figures) -> Result<()> {
     let kinds: BTreeSet<Kind> = figures.0.keys().map(|(_, kind)| *kind).collect();
     let mut rows = vec![head(&kinds)];
     rows.extend(figures.measures().into_iter().map(|measure| row(figures, &kinds, measure)));
-    print_table(&rows)?;
-    if quick {
-        writeln!(io::stdout().lock(), "\nThis run used little data, so its results do not count.")?;
+    if rows.len() > 1 {
+        print_table(&rows)?;
     }
     Ok(())
 }
@@ -45,19 +44,29 @@ fn head(kinds: &BTreeSet<Kind>) -> Vec<String> {
 
 /// Returns the medians, each with its spread, and the limit for Tallybook.
 fn row(figures: &Figures, kinds: &BTreeSet<Kind>, measure: Measure) -> Vec<String> {
-    let unit = measure.unit();
-    let name = if unit.is_empty() { measure.name().to_owned() } else { format!("{} ({unit})", measure.name()) };
+    let name = measure_title(&measure.name(), measure.unit());
     let cells = kinds.iter().map(|&kind| {
         let Some(values) = figures.0.get(&(measure, kind)) else { return String::new() };
-        let (median, (least, most)) = (values.median(), values.spread());
-        let missed = goal::limit(figures, measure, kind).is_some_and(|limit| !goal::is_reached(measure, median, limit));
-        let spread = if values.0.len() > 1 { format!(" ({}–{})", said(least), said(most)) } else { String::new() };
-        format!("{}{spread}{}", said(median), if missed { " ✗" } else { "" })
+        let limit = goal::limit(figures, measure, kind);
+        let missed = limit.is_some_and(|limit| !goal::is_reached(measure, values.median(), limit));
+        format!("{}{}", cell(values), if missed { " ✗" } else { "" })
     });
     let limit = kinds.iter().find_map(|&kind| goal::limit(figures, measure, kind));
     let sign = if measure.wants_more() { '≥' } else { '≤' };
     let goal = limit.map_or_else(String::new, |limit| format!("{sign} {}", said(limit)));
     std::iter::once(name).chain(cells).chain([goal]).collect()
+}
+
+/// Formats a name with its unit.
+pub(super) fn measure_title(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
+}
+
+/// Formats a median, with its spread if there are several values.
+pub(super) fn cell(values: &Values) -> String {
+    let (least, most) = values.spread();
+    let spread = if values.0.len() > 1 { format!(" ({}–{})", said(least), said(most)) } else { String::new() };
+    format!("{}{spread}", said(values.median()))
 }
 
 /// Formats a value with about three significant digits.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::future::try_join_all;
+use reqwest::Client;
 
 use crate::{
     ask::{ask, client},
@@ -15,21 +16,24 @@ use crate::{
 const TURN: Workload = Workload::TOOL_TURN;
 
 /// Turns before the measured ones: the first turns fill pools and read pages from disk.
-const WARM_UP: usize = 5;
+pub(super) const WARM_UP: usize = 5;
 
 /// Measures turns one after the other.
 pub(super) async fn one(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
-    let turns = if quick { 2 } else { 40 };
-    let mut firsts = Vec::new();
-    for number in 0..WARM_UP + turns {
-        let request = peer.turn(&client, TURN).await?;
-        let seen = ask(request, TURN.tokens).await?;
-        if number >= WARM_UP {
-            firsts.push(milliseconds(seen.first));
-        }
-    }
+    sequential(peer, &client, WARM_UP).await?;
+    let mut firsts = sequential(peer, &client, if quick { 2 } else { 40 }).await?;
     Ok(vec![(Measure::TurnTtft, median(&mut firsts))])
+}
+
+/// Runs this number of turns one after the other. Returns the time to the first token of each, in milliseconds.
+pub(super) async fn sequential(peer: &Peer, client: &Client, turns: usize) -> Result<Vec<f64>> {
+    let mut firsts = Vec::new();
+    for _ in 0..turns {
+        let request = peer.turn(client, TURN).await?;
+        firsts.push(milliseconds(ask(request, TURN.tokens).await?.first));
+    }
+    Ok(firsts)
 }
 
 /// Measures many concurrent turns.

@@ -2,10 +2,12 @@
 //! affects all peers alike.
 
 mod first_token;
+mod growth;
 mod history;
 mod idle;
 mod persisting;
 mod programs;
+mod repeated;
 mod saturated;
 mod search;
 mod streams;
@@ -58,6 +60,20 @@ pub(crate) enum Row {
     /// Searches of 1,000, of 10,000 and of 100,000 messages
     #[value(name = "search")]
     Search,
+    /// Growth of costs with the number of stored messages, and with the number of open streams
+    #[value(name = "growth")]
+    Growth,
+}
+
+/// The amount of measurements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amount {
+    /// Number of rounds; at least one is measured.
+    pub(crate) rounds: usize,
+    /// `true` for little data.
+    pub(crate) quick: bool,
+    /// `true` if [`Row::Growth`] also measures a million messages.
+    pub(crate) million: bool,
 }
 
 /// The generated content of a database.
@@ -68,6 +84,10 @@ enum Content {
     ToolCalls(u64),
     /// As many messages as this index of [`searches::SIZES`] says.
     Messages(usize),
+    /// This number of messages, in a database to which turns are added.
+    Growing(u64),
+    /// Empty, for measuring this number of streams.
+    Streams(u64),
 }
 
 impl Row {
@@ -82,19 +102,23 @@ impl Row {
     /// Returns `true` if this peer supports the row.
     fn concerns(self, kind: Kind) -> bool {
         match self {
-            Self::Persisting | Self::Programs | Self::History | Self::Search => kind.is_ours(),
+            Self::Persisting | Self::Programs | Self::History | Self::Search | Self::Growth => kind.is_ours(),
             _ => true,
         }
     }
 
     /// Returns the contents of the databases of Tallybook with which the row is measured.
-    fn contents(self, quick: bool) -> Vec<Content> {
-        match self {
+    fn contents(self, Amount { quick, million, .. }: Amount) -> Result<Vec<Content>> {
+        Ok(match self {
             Self::History => vec![Content::ToolCalls(history::tool_calls(quick))],
             Self::Search if quick => vec![Content::Messages(0)],
             Self::Search => (0..searches::SIZES.len()).map(Content::Messages).collect(),
+            Self::Growth => {
+                let messages = growth::messages(quick, million).into_iter().map(Content::Growing);
+                messages.chain(growth::streams(quick)?.into_iter().map(Content::Streams)).collect()
+            }
             _ => vec![Content::Empty],
-        }
+        })
     }
 
     async fn measure(self, peer: &Peer, content: Content, quick: bool) -> Result<Vec<Taken>> {
@@ -113,32 +137,26 @@ impl Row {
                 let Content::Messages(size) = content else { return Ok(Vec::new()) };
                 search::measure(peer, size, quick).await
             }
+            Self::Growth => match content {
+                Content::Growing(messages) => growth::of_messages(peer, messages, quick).await,
+                Content::Streams(streams) => growth::of_streams(peer, streams, quick).await,
+                _ => Ok(Vec::new()),
+            },
         }
     }
 }
 
 /// Measures these rows for these peers.
-pub(crate) async fn measure(
-    programs: &Programs,
-    kinds: &[Kind],
-    rows: &[Row],
-    rounds: usize,
-    quick: bool,
-) -> Result<Figures> {
+pub(crate) async fn measure(programs: &Programs, kinds: &[Kind], rows: &[Row], amount: Amount) -> Result<Figures> {
     let mut figures = Figures::default();
+    let rounds = amount.rounds.max(1);
     for &row in rows {
         for round in 1..=rounds {
             for &kind in kinds.iter().filter(|&&kind| row.concerns(kind)) {
                 say(&format!("{}, round {round} of {rounds}: {}", row.name(), kind.name()));
-                for content in row.contents(quick) {
-                    let peer = match content {
-                        Content::Empty => programs.start(kind)?,
-                        Content::ToolCalls(count) => programs.start_with("history", "--tool-calls", count, kind)?,
-                        Content::Messages(size) => {
-                            programs.start_with("messages", "--messages", searches::SIZES[size], kind)?
-                        }
-                    };
-                    let taken = Box::pin(row.measure(&peer, content, quick)).await;
+                for content in row.contents(amount)? {
+                    let peer = start(programs, kind, content)?;
+                    let taken = Box::pin(row.measure(&peer, content, amount.quick)).await;
                     for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
                         say(&format!("  {}: {} {}", measure.name(), said(value), measure.unit()));
                         figures.add(measure, kind, value);
@@ -148,4 +166,14 @@ pub(crate) async fn measure(
         }
     }
     Ok(figures)
+}
+
+/// Starts a peer with this content.
+fn start(programs: &Programs, kind: Kind, content: Content) -> Result<Peer> {
+    match content {
+        Content::Empty | Content::Streams(_) => programs.start(kind),
+        Content::ToolCalls(count) => programs.start_with("history", "--tool-calls", count, kind),
+        Content::Messages(size) => programs.start_with("messages", "--messages", searches::SIZES[size], kind),
+        Content::Growing(count) => programs.start_with("growth", "--messages", count, kind),
+    }
 }

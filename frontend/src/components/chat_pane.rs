@@ -65,8 +65,7 @@ pub(crate) fn ChatPane(
     /// Its title, once it has one.
     title: Signal<Option<String>>,
     feed: Feed,
-    /// `true` while the find bar is open, or about to be.
-    finding: RwSignal<bool>,
+    find: FindState,
     /// The message to go to.
     goal: Signal<Option<Goal>>,
     /// Opens a new chat.
@@ -74,7 +73,7 @@ pub(crate) fn ChatPane(
 ) -> impl IntoView {
     let text = use_language();
     effect(move || goal.get().into_iter().for_each(|goal| session.go_to(goal)));
-    on_cleanup(move || finding.set(false));
+    on_cleanup(move || find.open.set(false));
     effect(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
     let has_begun = memo(move |_| {
         session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
@@ -108,9 +107,8 @@ pub(crate) fn ChatPane(
         let usage = session.transcript.with(Transcript::usage).map(|usage| text.total_usage(usage));
         usage.or_else(|| drawn_usage.clone().filter(|_| session.is_loading()))
     });
-    let find = FindState::new(finding);
     let found_in = memo(move |_| match session.place.get() {
-        Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
+        Place::Open(uuid) => Some(uuid).filter(|_| find.open.get()),
         _ => None,
     });
     let played = Played(RwSignal::new(None));
@@ -124,9 +122,9 @@ pub(crate) fn ChatPane(
         Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
     });
-    load_code_at_change(session, list, current, finding);
+    load_code_at_change(session, list, current, find);
     hear_keys(session, find, waiting);
-    forget_finding(session, finding);
+    forget_find_bar(session, find);
     let trouble = memo(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
@@ -179,12 +177,7 @@ pub(crate) fn ChatPane(
 
 /// Loads the code of messages if the list shows that the conversation is no longer as the server rendered it, or if the
 /// user opens the find bar. Otherwise it loads when a message is used.
-fn load_code_at_change(
-    session: Session,
-    list: ConversationList,
-    current: Signal<Option<Uuid>>,
-    finding: RwSignal<bool>,
-) {
+fn load_code_at_change(session: Session, list: ConversationList, current: Signal<Option<Uuid>>, find: FindState) {
     let state = memo(move |_| {
         let uuid = current.get()?;
         // A conversation that was deleted elsewhere is no longer in the list, but its summary is still known.
@@ -194,7 +187,7 @@ fn load_code_at_change(
     Effect::new(move |before: Option<Option<(i64, bool, bool)>>| {
         let now = state.get();
         let is_changed = matches!((before.flatten(), now), (Some(before), Some(now)) if before != now);
-        if is_changed || finding.get() {
+        if is_changed || find.open.get() {
             session.want_code();
         }
         now
@@ -203,7 +196,7 @@ fn load_code_at_change(
 
 /// Closes the find bar of a conversation that is still loading if loading fails, or if the user types in the message
 /// field meanwhile: the find bar would take the focus.
-fn forget_finding(session: Session, finding: RwSignal<bool>) {
+fn forget_find_bar(session: Session, find: FindState) {
     Effect::new(move |written: Option<String>| {
         let draft = session.draft.get();
         let is_forgotten = session.place.with(|place| match place {
@@ -211,8 +204,8 @@ fn forget_finding(session: Session, finding: RwSignal<bool>) {
             Place::Loading(_) => written.is_some_and(|written| written != draft),
             Place::NewChat | Place::Missing | Place::Failed(..) | Place::Deleted => true,
         });
-        if is_forgotten && finding.get_untracked() {
-            finding.set(false);
+        if is_forgotten && find.open.get_untracked() {
+            find.open.set(false);
         }
         draft
     });
@@ -222,8 +215,7 @@ fn forget_finding(session: Session, finding: RwSignal<bool>) {
 fn hear_keys(session: Session, find: FindState, waiting: Memo<Vec<ToolCallId>>) {
     on_command(move |command| {
         // In a conversation that is still loading, the find bar opens once it has loaded.
-        let has_messages = session.place.with_untracked(|place| matches!(place, Place::Open(_) | Place::Loading(_)));
-        if command == Command::Find && has_messages {
+        if command == Command::Find && untrack(|| session.conversation()).is_some() {
             find.open.set(true);
             return true;
         }

@@ -44,7 +44,7 @@ pub(crate) fn Header(
     /// `true` if a chat is shown, `false` for the settings.
     is_chat: Memo<bool>,
     /// Opens the find bar.
-    find: Callback<()>,
+    open_find: Callback<()>,
     list: ConversationList,
     /// The conversation that is being renamed in the header.
     renaming: RwSignal<Option<Uuid>>,
@@ -85,7 +85,7 @@ pub(crate) fn Header(
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
             let share = Callback::new(move |()| sharing.set(Some(uuid)));
             let usage = Callback::new(move |()| used.set(Some(UsageOf { conversation: uuid, message: None })));
-            view! { <ConversationMenu uuid title list find share usage rename /> }.into_any()
+            view! { <ConversationMenu uuid title list find=open_find share usage rename /> }.into_any()
         }
     };
     view! {

@@ -166,3 +166,15 @@ impl Language {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::language::Language;
+
+    #[test]
+    fn a_used_up_budget_has_a_japanese_text_and_the_english_one_of_the_server() {
+        let refused = Language::ALL.map(|language| language.problem("budget-used-up", 429));
+        let japanese = "予算を使い切ったか、残りが生成中の回答のために確保されています。残りは設定で確認できます。";
+        assert_eq!(refused, [None, Some(japanese)]);
+    }
+}

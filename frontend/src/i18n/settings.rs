@@ -365,3 +365,53 @@ impl Language {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{BudgetAmount, BudgetPeriod, BudgetStatus};
+
+    use crate::language::Language;
+
+    #[test]
+    fn a_budget_is_described_by_its_owner_and_by_what_is_left() {
+        let budget = |is_shared, group: Option<&str>, period| BudgetStatus {
+            is_shared,
+            group: group.map(str::to_owned),
+            period,
+            tokens: None,
+            cost_nanos: None,
+            resets_at: "2026-12-01T00:00:00Z".parse().unwrap(),
+        };
+        for (budget, is_cost, english, japanese) in [
+            (budget(false, None, BudgetPeriod::Day), false, "Tokens today", "今日のトークン"),
+            (
+                budget(true, None, BudgetPeriod::Month),
+                true,
+                "Money this month, for all users together",
+                "今月の費用（全ユーザーの合計）",
+            ),
+            (
+                budget(true, Some("Staff"), BudgetPeriod::Month),
+                false,
+                "Tokens this month, for the group Staff together",
+                "今月のトークン（グループ「Staff」の合計）",
+            ),
+        ] {
+            assert_eq!(Language::ALL.map(|language| language.budget(&budget, is_cost)), [english, japanese]);
+        }
+        let budget = budget(false, None, BudgetPeriod::Month);
+        for (limit, used, is_warning, is_cost, english, japanese) in [
+            (2000, 500, false, false, "1,500 of 2,000 left until", "残り1,500（上限2,000、"),
+            (2000, 1990, true, false, "Nearly used up: 10 of 2,000 left until", "残りわずか: 残り10（上限2,000、"),
+            (2000, 2100, true, false, "Used up: 0 of 2,000 left until", "使い切りました: 残り0（上限2,000、"),
+            (5_000_000_000, 750_000_000, false, true, "4.25 of 5.00 left until", "残り4.25（上限5.00、"),
+        ] {
+            let amount = BudgetAmount { limit, used, is_warning };
+            let texts = Language::ALL.map(|language| language.budget_state(&budget, amount, is_cost));
+            assert_eq!(
+                texts,
+                [format!("{english} 2026-12-01 00:00 UTC"), format!("{japanese}2026-12-01 00:00 UTCまで）")]
+            );
+        }
+    }
+}

@@ -55,6 +55,10 @@ texts! {
     origin_file: "in the settings file", "設定ファイルで設定";
     origin_page: "added here", "この画面で追加";
     entry_remove: "Remove", "削除";
+    entry_set_in_file: "Not used: the settings file or the environment has one of the same name.",
+        "使われていません。設定ファイルまたは環境変数に同じ名前のものがあります。";
+    entry_other_key: "Not used: the server cannot decrypt its key, because the secret key (SECRET_KEY, or the key file beside the database) has changed or is missing. Restore it, or enter the API key or the headers again.",
+        "使われていません。サーバーの秘密鍵（SECRET_KEY、またはデータベースの隣の鍵ファイル）が変わったか失われたため、保存されたキーを復号できません。秘密鍵を元に戻すか、APIキーまたはヘッダーを入力し直してください。";
 }
 
 impl Language {

@@ -15,7 +15,7 @@ use crate::{
     browser,
     chunk::Chunk,
     components::{
-        chat_pane::{ChatPane, budget_notice::MayHaveBudgets},
+        chat_pane::{ChatPane, budget_notice::MayHaveBudgets, early_find::FindState},
         dialogs::help::{self, HelpSheet},
         frame,
         header::HeaderProps,
@@ -109,8 +109,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         navigation.go_to(goal);
         drawer.open.set(false);
     });
-    let finding = RwSignal::new(false);
-    let find = Callback::new(move |()| finding.set(true));
+    let find = FindState::new();
+    let open_find = Callback::new(move |()| find.open.set(true));
     follow_navigation(navigation, drawer, list);
     let sheet = HelpSheet::new(false);
     // Once rendered, the sheet keeps its state.
@@ -146,14 +146,14 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             let opened = Session::new(place, initial, feed, callbacks);
             session.set(Some(opened));
             scheduled(move || {
-                view! { <ChatPane session=opened list current title feed finding goal open_new_chat /> }.into_any()
+                view! { <ChatPane session=opened list current title feed find goal open_new_chat /> }.into_any()
             })
         })
     };
     let main = move || {
         let children = view! {
             {frame::header(move || HeaderProps {
-                models, tools, session, current, title, is_chat, find, list, renaming, sidebar_open: drawer.open,
+                models, tools, session, current, title, is_chat, open_find, list, renaming, sidebar_open: drawer.open,
             })}
             <Outdated feed />
             {account_notice(is_account_changed, navigation)}

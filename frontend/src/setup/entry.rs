@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use tallybook_protocol::{ConfiguredModel, ConfiguredToolServer, ModelTest, SettingsOrigin, ToolServerTest};
+use tallybook_protocol::{
+    ConfiguredModel, ConfiguredToolServer, EntryProblem, ModelTest, SettingsOrigin, ToolServerTest,
+};
 
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +75,8 @@ pub(crate) struct SetupEntry {
     pub(crate) version: Option<i64>,
     /// The reason why the entry cannot be used.
     pub(crate) problem: Option<String>,
+    /// Code of that reason.
+    pub(crate) problem_code: Option<EntryProblem>,
     /// `true` for the default model.
     pub(crate) is_default: bool,
     /// The state of a tool server: `connected`, `connecting` or `failed`.
@@ -91,6 +95,7 @@ impl From<ConfiguredModel> for SetupEntry {
             has_secret: model.has_key,
             version: model.version,
             problem: model.problem,
+            problem_code: model.problem_code,
             is_default: model.is_default,
             status: None,
             tools: 0,
@@ -108,6 +113,7 @@ impl From<ConfiguredToolServer> for SetupEntry {
             has_secret: server.has_headers,
             version: server.version,
             problem: server.problem,
+            problem_code: server.problem_code,
             is_default: false,
             status: server.status,
             tools: server.tools,

@@ -96,6 +96,7 @@ fn stored() -> ConfiguredModel {
         has_key: true,
         is_default: true,
         problem: None,
+        problem_code: None,
         version: Some(3),
         updated_at: None,
     }

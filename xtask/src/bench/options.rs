@@ -11,6 +11,9 @@ pub(crate) struct Options {
     /// Use the quick builds and less data; the results do not count
     #[arg(long)]
     pub(super) quick: bool,
+    /// In `growth`, also measure a million messages, which takes minutes to generate
+    #[arg(long, conflicts_with = "quick")]
+    pub(super) million: bool,
     /// Rounds of the server's measurements; in each round, the server and its peers take turns
     #[arg(long, default_value_t = 5)]
     pub(super) rounds: usize,

@@ -8,7 +8,7 @@ use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
 /// Names of the rows that the benchmark program can measure.
-pub(super) const ROWS: [&str; 11] = [
+pub(super) const ROWS: [&str; 12] = [
     "turn_ttft",
     "turn_ttft_32",
     "turn_costs",
@@ -20,6 +20,7 @@ pub(super) const ROWS: [&str; 11] = [
     "program_cost",
     "history",
     "search",
+    "growth",
 ];
 
 /// Tests each row once with the programs that are already built and little data.
@@ -50,6 +51,9 @@ pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<
         command.args(["--quick", "--rounds", "1"]);
     } else {
         command.args(["--rounds", &options.rounds.to_string()]);
+    }
+    if options.million {
+        command.arg("--million");
     }
     let files = [("--json", &options.json), ("--picture", &options.picture)];
     for (name, file) in files {

@@ -50,8 +50,16 @@ impl Toolchain {
             Self::Debian => debian_cargo(),
         };
         // The user's flags for the processor or linker of this machine do not apply to the browser. The user's target
-        // folder would make this build wait for the server's build again.
-        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR"] {
+        // folder would make this build wait for the server's build again. A wrapper such as clippy can make the page
+        // larger.
+        let of_this_machine = [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_RUSTFLAGS",
+            "CARGO_TARGET_DIR",
+            "RUSTC_WORKSPACE_WRAPPER",
+        ];
+        for name in of_this_machine {
             command.env_remove(name);
         }
         // One view type for all components instead of a type for each. It makes the page a tenth smaller, and the build

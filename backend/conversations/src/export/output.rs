@@ -7,10 +7,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use chrono::Utc;
 use parking_lot::Mutex;
 use tokio::{sync::mpsc, time::timeout};
 use zip::{
-    CompressionMethod, ZipWriter,
+    CompressionMethod, DateTime, ZipWriter,
     result::{ZipError, ZipResult},
     write::{SimpleFileOptions, StreamWriter},
 };
@@ -77,7 +78,9 @@ impl Output {
         let Some(archive) = &mut self.archive else { return Ok(()) };
         // A conversation can have more than 4 GiB, which the usual headers cannot express.
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-        archive.zip.start_file(name, options)
+        // Without a time, programs show 1980.
+        let exported_at = DateTime::try_from(Utc::now().naive_utc()).unwrap_or_default();
+        archive.zip.start_file(name, options.last_modified_time(exported_at))
     }
 
     /// Sends a portion. Returns `false` if the client stopped reading.

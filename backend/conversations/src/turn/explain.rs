@@ -1,19 +1,18 @@
 //! Explains in a few lines how an answer was made and why. The model that answered writes the lines. If it cannot (the
 //! demo model never can), they list the names of the tools.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use tallybook_accounts::UserId;
 use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummaryCall, explain_reasoning, reasoning_lines};
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use uuid::Uuid;
 
-use crate::models::Model;
 use crate::{
     ServiceError,
     context::Context,
     limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
-    models::PermittedModels,
+    models::{Model, PermittedModels},
     quota::{self, Request},
     service::ConversationService,
     store::{
@@ -39,11 +38,14 @@ impl ConversationService {
         if row.active_message_id == Some(message_id) {
             return Err(context.busy(row.id).await?);
         }
-        let _slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
-        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices: None };
+        let answer = find_message(context, row.id, message_id).await?;
         let access = context.access_of(user).await?;
+        let model = model_of(&access.models, &answer);
+        let _slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
+        let prices = model.as_ref().and_then(|model| model.prices());
+        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices };
         let request = quota::admit_request(context, &access.limits, request).await?;
-        let summed = explain(context, &access.models, row.id, message_id).await;
+        let summed = explain(context, model.as_deref(), row.id, &answer).await;
         quota::settle(context, request).await;
         summed
     }
@@ -56,35 +58,46 @@ impl ConversationService {
         message_id: MessageId,
     ) -> Result<Vec<String>, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        let models = self.context.models_of(user).await?;
-        explain(&self.context, &models, row.id, message_id).await
+        let answer = find_message(&self.context, row.id, message_id).await?;
+        let model = model_of(&self.context.models_of(user).await?, &answer);
+        explain(&self.context, model.as_deref(), row.id, &answer).await
     }
 }
 
-/// Returns the lines, or none if the answer has no tool calls. The model's tokens do not count toward the usage of the
-/// turn.
+async fn find_message(
+    context: &Context,
+    conversation_id: ConversationId,
+    id: MessageId,
+) -> Result<MessageRow, ServiceError> {
+    messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NoSuchMessage)
+}
+
+/// Returns the model that explains an answer: the one that wrote it, or the default. `None` if it cannot.
+fn model_of(models: &PermittedModels, answer: &MessageRow) -> Option<Arc<Model>> {
+    let own = answer.model.as_deref().and_then(|name| models.find(name));
+    own.or_else(|| models.default_model().ok()).filter(|model| model.can_summarize())
+}
+
+/// Returns the lines, or none if the answer has no tool calls. Without a model, they are the names of the tools. The
+/// model's tokens do not count toward the usage of the turn.
 async fn explain(
     context: &Context,
-    models: &PermittedModels,
+    model: Option<&Model>,
     conversation_id: ConversationId,
-    message_id: MessageId,
+    answer: &MessageRow,
 ) -> Result<Vec<String>, ServiceError> {
-    let find = async |id| messages::find_message(&context.db, conversation_id, id).await;
-    let answer = find(message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
-    let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], MAX_SUMMED_CHARS).await?;
+    let mut calls = tool_calls::list_tool_calls(&context.db, &[answer.id], MAX_SUMMED_CHARS).await?;
     if calls.is_empty() {
         return Ok(Vec::new());
     }
     let plain = names(&calls);
-    let own = answer.model.as_deref().and_then(|name| models.find(name));
-    let model = own.or_else(|| models.default_model().ok()).filter(|model| model.can_summarize());
-    let Some(model) = &model else { return Ok(plain) };
+    let Some(model) = model else { return Ok(plain) };
     calls.truncate(MAX_SUMMED_CALLS);
     let question = match answer.parent_id {
-        Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
-        None => String::new(),
+        Some(id) => messages::find_message(&context.db, conversation_id, id).await?.map(|question| question.content),
+        None => None,
     };
-    let asked = ask(context, model, &question, &answer, &calls);
+    let asked = ask(context, model, &question.unwrap_or_default(), answer, &calls);
     let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
     Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
 }

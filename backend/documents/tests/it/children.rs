@@ -11,7 +11,7 @@ use tallybook_documents::{FileProcessor, ProcessError};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{process_with, unreadable};
+use crate::support::{endless_pdf, process_with, unreadable};
 
 /// A shell script as the child's program. It can write files into its folder, `$here`.
 struct Script {
@@ -83,9 +83,36 @@ async fn a_child_that_writes_without_end_is_killed_and_reaped() {
     assert!(!is_running(&script.read("process")));
 }
 
+/// Returns commands that write the ID of the process into the file `process`, and then run another program as it.
+fn note_process_and_run(program: &str) -> String {
+    format!("echo $$ > \"$here/started\"; mv \"$here/started\" \"$here/process\"; exec {program}")
+}
+
+/// Lowers the child's limit while it runs, because reading for 20 seconds would take the test as long.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_child_that_computes_for_too_long_is_ended_by_its_limit() {
+    let script = Script::new(&note_process_and_run(concat!("'", env!("CARGO_BIN_EXE_documents-child"), "' \"$@\"")));
+    let processor = script.processor();
+    let request = tokio::spawn(async move { process_with(&processor, &endless_pdf(), "x").await });
+    let limit = || {
+        let limits = Path::new("/proc").join(script.read("process").trim()).join("limits");
+        let limits = fs::read_to_string(limits).unwrap_or_default();
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max cpu time")).unwrap_or_default();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    eventually(|| limit() == "20 21 seconds").await;
+    let process = format!("--pid={}", script.read("process").trim());
+    let lowered = Command::new("prlimit").args([&process, "--cpu=1:21"]).status().unwrap();
+    assert!(lowered.success(), "prlimit runs; it is part of util-linux");
+    let reason = unreadable(request.await.unwrap());
+    assert_eq!(reason, "the file is too complex: reading it takes more than 20 seconds");
+    assert!(!is_running(&script.read("process")));
+}
+
 #[tokio::test]
 async fn a_child_whose_request_is_dropped_is_killed() {
-    let script = Script::new("echo $$ > \"$here/started\"; mv \"$here/started\" \"$here/process\"; exec sleep 1000");
+    let script = Script::new(&note_process_and_run("sleep 1000"));
     let processor = script.processor();
     let request = tokio::spawn(async move { process_with(&processor, b"x", "x").await });
     eventually(|| script.path("process").exists()).await;

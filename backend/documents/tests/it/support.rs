@@ -6,6 +6,7 @@ use std::{
 };
 
 use tallybook_documents::{FileProcessor, ProcessError, ProcessedFile};
+use tallybook_mock_files::{pdf_page, pdf_stream};
 
 pub(crate) const JAPANESE: &str = "吾輩は猫である。名前はまだ無い。";
 
@@ -16,6 +17,17 @@ pub(crate) fn processor() -> FileProcessor {
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Builds a PDF that takes years to read: ten forms, each of which draws the next one fifty times.
+pub(crate) fn endless_pdf() -> Vec<u8> {
+    let forms: Vec<_> = (0..10)
+        .map(|level| {
+            let next = format!("/Resources<</XObject<</X {} 0 R>>>>", 6 + level);
+            pdf_stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 9 9]{next}"), "/X Do ".repeat(50).as_bytes())
+        })
+        .collect();
+    pdf_page(b"/X Do", "/XObject<</X 5 0 R>>", &forms)
 }
 
 /// Reads the bytes as an uploaded file.

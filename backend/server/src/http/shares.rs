@@ -113,7 +113,10 @@ pub(crate) struct Shown {
 /// is off.
 pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
     let chosen = preferences::of(&request);
-    let found = find(&state, &token).await;
+    let found = match token.parse() {
+        Ok(token) => find(&state, token).await,
+        Err(_) => Ok(None),
+    };
     // API keys cannot send the form.
     let caller = caller_of(&request).filter(|caller| !matches!(caller.credential, Credential::Key(_)));
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
@@ -166,8 +169,8 @@ pub(crate) async fn continue_in_chat(
         }
         page(&state, status, chosen, reader, found)
     };
-    let Ok(link) = token.parse() else { return not_found() };
-    let shared = match find(&state, &token).await {
+    let Ok(token) = token.parse() else { return not_found() };
+    let shared = match find(&state, token).await {
         Ok(Some(shared)) => shared,
         Ok(None) => return not_found(),
         Err(error) => {
@@ -179,7 +182,7 @@ pub(crate) async fn continue_in_chat(
     // A repeated attempt with the same ID creates no second copy.
     let client_conversation_id = given.as_deref().and_then(|id| id.parse().ok()).unwrap_or_else(Uuid::new_v4);
     let copy = move |service: ConversationService| async move {
-        service.copy_shared_conversation(caller.user, link, given.as_deref()).await
+        service.copy_shared_conversation(caller.user, token, given.as_deref()).await
     };
     let copied = match check_files(&state, caller.user, &shared).await {
         Ok(()) => state.run(copy).await,
@@ -319,7 +322,9 @@ fn as_text(shared: &SharedConversation) -> String {
     text
 }
 
-async fn find(state: &AppState, token: &str) -> Result<Option<SharedConversation>, ApiError> {
-    let Some(token) = token.parse::<Uuid>().ok().filter(|_| state.accounts.rules().sharing) else { return Ok(None) };
+async fn find(state: &AppState, token: Uuid) -> Result<Option<SharedConversation>, ApiError> {
+    if !state.accounts.rules().sharing {
+        return Ok(None);
+    }
     state.run(move |service| async move { service.find_shared(token).await }).await
 }

@@ -1,7 +1,13 @@
 //! Models that admins add while the server runs: their keys, their precedence, changes by two admins, restarts, other
 //! servers of the database, and tests of a model. `accounts::rights` says who may do this.
 
-use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, pin::pin, time::Duration};
+use std::{
+    io::ErrorKind,
+    net::SocketAddr,
+    path::PathBuf,
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
@@ -184,15 +190,18 @@ on_every_engine! {
         assert_eq!(offered(&app).await, ["Sonnet*"]);
     }
 
+    /// The two admins use different servers, where the engine allows a second one.
     async fn of_two_changes_of_a_model_at_once_one_is_stored(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = demo_only(&engine).spawn().await;
+        let other = if engine.is_sqlite() { None } else { Some(demo_only(&engine).spawn().await) };
+        let other = other.as_ref().unwrap_or(&app);
         add(&app, body("Added", &model)).await;
         let path = "/api/admin/models/Added";
         for round in 1..=ROUNDS {
             let version = app.get(path).await.headers()[header::ETAG].clone();
-            let change = |patch: Value| app.client.patch(app.url(path)).json(&patch);
-            let changes = [change(json!({"max_tokens": round})), change(json!({"context_tokens": 10_000 + round}))];
+            let change = |app: &TestApp, patch: Value| app.client.patch(app.url(path)).json(&patch);
+            let changes = [change(&app, json!({"max_tokens": round})), change(other, json!({"context_tokens": 10_000 + round}))];
             send_at_once(changes, &version).await;
         }
         let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'model_changed'");
@@ -255,7 +264,9 @@ on_every_engine! {
         model.reply([text(format!("ready, {KEY}"))]);
         model.reply(call());
         model.reply([text("Red.")]);
+        let begin = Instant::now();
         let passed: Value = test(body("New", &model)).await.json().await.unwrap();
+        assert!(passed["ms"].as_u64().is_some_and(|ms| u128::from(ms) <= begin.elapsed().as_millis()), "{passed}");
         assert_eq!((&passed["ok"], &passed["text"], &passed["tools"], &passed["vision"]), (&json!(true), &json!("ready, [hidden]"), &json!("native"), &json!(true)));
         // A server that takes tools, and does not show them to the model.
         for answer in ["ready", "5", "Red."] {
@@ -326,16 +337,18 @@ on_every_engine! {
             let test = async || {
                 let failed: Value = request(&app, Method::POST, path, body("New", &model)).await.json().await.unwrap();
                 assert_eq!(failed["ok"], false, "{failed}");
-                failed["error"].as_str().unwrap().to_owned()
+                (failed["error"].as_str().unwrap().to_owned(), failed["ms"].as_u64().unwrap())
             };
             model.reply(Reply::fail(302, "").header("location", format!("{}/v1/chat/completions", other.url())));
-            let error = test().await;
+            let (error, _) = test().await;
             assert!(error.contains("redirects to another URL"), "{error}");
             assert!(other.requests().is_empty(), "the redirect was followed");
             let before = model.requests().len();
             let gate = model.reply_late([text("Too late.")]);
-            let error = test().await;
+            let begin = Instant::now();
+            let (error, ms) = test().await;
             assert!(error.contains("sent nothing for"), "{error}");
+            assert!(ms >= 300 && u128::from(ms) <= begin.elapsed().as_millis(), "{ms} ms until the timeout");
             gate.abandoned().await;
             assert_eq!(model.requests().len(), before + 1, "a test is not retried");
         }

@@ -1,11 +1,13 @@
 //! Tool servers that admins add while the server runs: their headers, their precedence, restarts, other servers of the
 //! database, pins, and tests of a tool server. `accounts::rights` says who may do this.
 
+use std::time::Instant;
+
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 use tallybook_mcp::{Pin, RiskSetting, ToolServerSettings, ToolServersSettings, read_servers_file};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_mock_mcp::MockMcp;
+use tallybook_mock_mcp::{Fault, MockMcp};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallId, ToolCallStatus};
 
 use crate::{
@@ -251,19 +253,23 @@ on_every_engine! {
         assert_eq!(failed["status"], 404);
     }
 
+    /// The two admins use different servers, where the engine allows a second one.
     async fn of_two_changes_of_a_tool_server_at_once_one_is_stored(engine: Engine) {
         let server = closed_server().await;
         let app = demo_only(&engine).spawn().await;
+        let other = if engine.is_sqlite() { None } else { Some(demo_only(&engine).spawn().await) };
+        let other = other.as_ref().unwrap_or(&app);
         add(&app, body("added", &server)).await;
         let path = &format!("{PATH}/added");
-        let change = |patch: Value| app.client.patch(app.url(path)).json(&patch);
+        let change = |app: &TestApp, patch: Value| app.client.patch(app.url(path)).json(&patch);
         let first = app.get(path).await.headers()[header::ETAG].clone();
         for round in 1..=ROUNDS {
             let version = app.get(path).await.headers()[header::ETAG].clone();
-            let changes = [change(json!({"timeout_secs": round})), change(json!({"exclude": [format!("x{round}")]}))];
+            let excluded = change(other, json!({"exclude": [format!("x{round}")]}));
+            let changes = [change(&app, json!({"timeout_secs": round})), excluded];
             send_at_once(changes, &version).await;
         }
-        let stale = change(json!({"risk": "high"})).header(header::IF_MATCH, first).send().await.unwrap();
+        let stale = change(&app, json!({"risk": "high"})).header(header::IF_MATCH, first).send().await.unwrap();
         assert_problem(stale, 412, "version-changed").await;
         assert_eq!(app.get_json(path).await["risk"], "low");
         let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'tool_server_changed'");
@@ -291,6 +297,26 @@ on_every_engine! {
         assert_eq!(app.get_json(PATH).await["items"], json!([]));
     }
 
+    /// A tool whose schema refers to another document would not be available.
+    async fn a_test_lists_the_tools_that_would_be_left_out(engine: Engine) {
+        let server = MockMcp::start(&[Fault::OddSchemas]).await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        let begin = Instant::now();
+        let new = json!({"name": "new", "url": server.url()});
+        let passed: Value = request(&app, Method::POST, &format!("{PATH}/test"), new.clone()).await.json().await.unwrap();
+        assert!(passed["ms"].as_u64().is_some_and(|ms| u128::from(ms) <= begin.elapsed().as_millis()), "{passed}");
+        let left_out = json!([{"name": "elsewhere", "reason": "its schema refers to another document: https://example.com/a"}]);
+        assert_eq!((&passed["ok"], &passed["left_out"]), (&json!(true), &left_out), "{passed}");
+        let listed = |name: &str| passed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name);
+        assert!(listed("echo") && !listed("elsewhere"), "{passed}");
+
+        // A server that is added has the same tools.
+        add(&app, new).await;
+        let tools = app.get_json("/api/tools").await;
+        assert_eq!(tools["servers"][0]["left_out"], left_out);
+        assert_eq!(json!(tools["servers"][0]["tools"]), json!(passed["tools"].as_array().unwrap().len()));
+    }
+
     async fn a_test_of_a_tool_server_follows_no_redirect_and_ends_without_an_answer(engine: Engine) {
         let (redirects, silent) = (closed_server().await, closed_server().await);
         let elsewhere = MockMcp::start(&[]).await.unwrap();
@@ -309,6 +335,8 @@ on_every_engine! {
                 let failed: Value = request(&app, Method::POST, &path, body("new", server)).await.json().await.unwrap();
                 let error = failed["error"].as_str().unwrap();
                 assert!(failed["ok"] == false && error.contains(words) && !error.contains(TOKEN), "{path}: {failed}");
+                let ms = failed["ms"].as_u64().unwrap();
+                assert!(ms >= 1000 || name != "silent", "{path}: {failed}");
             }
         }
         assert_eq!(elsewhere.received(), [""; 0], "the redirect was followed");

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::MockLlm;
 
 use crate::{
-    accounts::kit::{ADMIN, Team},
+    accounts::{
+        groups::{group, set_members},
+        kit::{ADMIN, Team},
+    },
     support::{Engine, on_every_engine, rows},
 };
 
@@ -92,5 +95,46 @@ on_every_engine! {
         assert_eq!(*set, changed("budgets_changed", json!([]), json!([all, of_group])));
         assert_eq!(*ended, changed("budgets_changed", json!([all, of_group]), json!([all])));
         assert_eq!(*deleted, changed("group_deleted", crew, Value::Null));
+    }
+    async fn a_restore_is_audited_with_the_values_that_it_changes(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let settings = "/api/admin/settings";
+        let patch = async |patch: Value| team.json(&admin, Method::PATCH, settings, patch, 200).await["version"].clone();
+        let first = patch(json!({"sharing": false, "retention_days": 7, "instructions": "Be kind."})).await;
+        patch(json!({"sharing": null, "retention_days": 8, "llm_titles": true})).await;
+        let restore = format!("{settings}/history/{first}/restore");
+        team.json(&admin, Method::POST, &restore, json!({}), 200).await;
+        let restored = changed(
+            "settings_changed",
+            json!({"llm_titles": true, "retention_days": 8.0, "sharing": null}),
+            json!({"llm_titles": null, "retention_days": 7.0, "sharing": false}),
+        );
+        assert_eq!((changes(&team).await.len(), changes(&team).await.last()), (3, Some(&restored)));
+        // To restore what applies already changes nothing.
+        team.json(&admin, Method::POST, &restore, json!({}), 200).await;
+        assert_eq!(changes(&team).await.len(), 3);
+    }
+
+    /// Members have no values: each row names the group and the user.
+    async fn users_who_join_and_leave_a_group_are_audited(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let ((_, ann), (_, bob), (_, eve)) =
+            (team.user(&admin, "ann").await, team.user(&admin, "bob").await, team.user(&admin, "eve").await);
+        let staff = group(&team, &admin, "Staff", &[], &[ann, bob]).await;
+        set_members(&team, &admin, staff, &[bob, eve]).await;
+        set_members(&team, &admin, staff, &[bob, eve]).await;
+        let sql = "SELECT actor.name, l.action, u.name, l.subject, l.before_value IS NULL AND l.after_value IS NULL \
+                   FROM audit_log l JOIN users u ON u.id = l.user_id JOIN users actor ON actor.id = l.actor_id \
+                   WHERE l.action IN ('group_joined', 'group_left') ORDER BY l.id";
+        let log = rows!(team.app, (String, String, String, String, i64), sql);
+        let row = |action: &str, user: &str| (ADMIN.to_owned(), action.to_owned(), user.to_owned(), "Staff".to_owned(), 1);
+        assert_eq!(log, [
+            row("group_joined", "ann"),
+            row("group_joined", "bob"),
+            row("group_left", "ann"),
+            row("group_joined", "eve"),
+        ]);
     }
 }

@@ -1,12 +1,14 @@
-//! Budgets: when they refuse turns, also for API clients and across servers, and what users see of them.
-//! `accounts::rights` says who may set them.
+//! Budgets: when they refuse turns, also for API clients, and what users see of them. `counted` has the calls that count
+//! toward budgets, and `edge` has turns that begin while little is left. `accounts::rights` says who may set budgets.
+
+mod counted;
+mod edge;
 
 use chrono::{DateTime, Utc};
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use reqwest::{Method, RequestBuilder, Response, header};
+use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_protocol::MessageStatus;
+use tallybook_mock_llm::{MockLlm, text};
+use tallybook_protocol::{MessageStatus, Prices};
 
 use crate::{
     accounts::kit::{ADMIN, Team, Who, required},
@@ -15,15 +17,22 @@ use crate::{
     consent::{Orders, order, tools},
     operator_commands::said,
     server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
-    support::{
-        Counts, Engine, EventReader, Form, Program, TestApp, end_of, eventually, execute, on_every_engine, rows,
-    },
+    support::{Counts, Engine, EventReader, Form, Program, TestApp, end_of, execute, on_every_engine, rows},
 };
 
 const PATH: &str = "/api/admin/budgets";
 
 /// URL of the form.
 const FORM: &str = "/admin/budgets";
+
+/// Prices of a model. An output token costs 15,000 billionths.
+const PRICES: Prices = Prices { input: 3.0, output: 15.0 };
+
+/// Starts a server with accounts whose model has these prices, on a database that has an admin.
+async fn join(engine: &Engine, model: &MockLlm, prices: Option<Prices>) -> Team {
+    let app = TestApp::builder(engine).with_mock(model).with_accounts(required());
+    Team::of(app.with_settings(|settings| settings.models[0].prices = prices).spawn().await)
+}
 
 async fn set(team: &Team, admin: &Who, budgets: Value) {
     let stored = team.json(admin, Method::PUT, PATH, budgets.clone(), 200).await;
@@ -121,14 +130,19 @@ on_every_engine! {
         let (program, messages) = (team.program(&ann).await, json!([{"role": "user", "content": "Go?"}]));
         let name = team.json(&ann, Method::GET, "/api/models", Value::Null, 200).await["items"][0]["name"].clone();
         let direct = format!("{}:plain", name.as_str().unwrap());
-        for (path, body) in [
-            ("/v1/chat/completions", json!({"messages": messages})),
-            ("/v1/chat/completions", json!({"messages": messages, "model": direct})),
-            ("/v1/responses", json!({"input": "Go?"})),
-            ("/v1/responses", json!({"input": "Go?", "model": direct})),
-            ("/v1/chat", json!({"messages": messages})),
+        // Background tasks are recognized by a header or by the beginning of their text.
+        let task = json!([{"role": "user", "content": "### Task:\nWrite a title."}]);
+        for (path, header, body) in [
+            ("/v1/chat/completions", "", json!({"messages": messages})),
+            ("/v1/chat/completions", "", json!({"messages": messages, "model": direct})),
+            ("/v1/chat/completions", "title", json!({"messages": messages})),
+            ("/v1/chat/completions", "", json!({"messages": task})),
+            ("/v1/responses", "", json!({"input": "Go?"})),
+            ("/v1/responses", "", json!({"input": "Go?", "model": direct})),
+            ("/v1/chat", "", json!({"messages": messages})),
         ] {
-            let refused = team.send(&program, Method::POST, path, body.clone()).await;
+            let request = team.request(&program, Method::POST, path).header("X-Tallybook-Task", header);
+            let refused = request.json(&body).send().await.unwrap();
             assert_eq!(refused.status(), 429, "{path} {body}");
             let refused: Value = refused.json().await.unwrap();
             let error = &refused["error"];
@@ -138,62 +152,12 @@ on_every_engine! {
             }
         }
         let answered = team.json(&admin, Method::GET, &format!("/api/conversations/{conversation}"), Value::Null, 200).await;
-        let regenerate =
-            format!("/api/conversations/{conversation}/messages/{}/regenerate", answered["messages"][1]["id"]);
-        used_up(team.send(&admin, Method::POST, &regenerate, json!({})).await).await;
+        let answer = format!("/api/conversations/{conversation}/messages/{}", answered["messages"][1]["id"]);
+        for action in ["regenerate", "reasoning-summary"] {
+            used_up(team.send(&admin, Method::POST, &format!("{answer}/{action}"), json!({})).await).await;
+        }
         assert_eq!(model.unused_replies(), 0);
         assert_eq!(model.requests().len(), 1, "no model was called");
-    }
-
-    /// At the edge of a budget, the first of several turns that begin at the same time reserves what is left. Half of
-    /// them are requests of API clients, some of which call the model directly.
-    async fn of_turns_that_begin_at_once_only_one_exceeds_a_budget(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        // A second server, where the engine allows one.
-        let second = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
-        let admin = team.sign_in(ADMIN).await;
-        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": 10}])).await;
-        if let Some(second) = &second {
-            eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
-        }
-        let gate = model.reply_late([text("Yes.")]);
-        let (ann, bob) = (team.user(&admin, "ann").await.0, team.user(&admin, "bob").await.0);
-        let users = [&admin, &ann, &bob];
-        let name = team.json(&ann, Method::GET, "/api/models", Value::Null, 200).await["items"][0]["name"].clone();
-        let name = name.as_str().unwrap();
-        let mut requests = Vec::new();
-        for index in 0..20 {
-            let user = users[index % users.len()];
-            let server = second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team);
-            let messages = json!([{"role": "user", "content": "Go?"}]);
-            let for_program = |model: String| ("/v1/chat/completions".to_owned(), json!({"messages": messages, "model": model}));
-            let (path, body) = match index % 4 {
-                0 | 1 => (format!("/api/conversations/{}/messages", team.conversation(user).await), json!({"content": "Go?"})),
-                2 => for_program(name.to_owned()),
-                _ => for_program(format!("{name}:plain")),
-            };
-            let who = if index % 4 < 2 { user.clone() } else { team.program(user).await };
-            requests.push(server.request(&who, Method::POST, &path).json(&body));
-        }
-        let ask = async |request: RequestBuilder| {
-            let answer = request.send().await.unwrap();
-            let status = answer.status().as_u16();
-            answer.text().await.unwrap();
-            status
-        };
-        let mut asked: FuturesUnordered<_> = requests.into_iter().map(ask).collect();
-        let mut statuses = Vec::new();
-        while let Some(status) = asked.next().await {
-            statuses.push(status);
-            if asked.len() == 1 {
-                gate.open();
-            }
-        }
-        let begun = statuses.iter().filter(|status| **status == 200).count();
-        assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
-        // The first answer used up the budget.
-        assert_eq!((begun, model.requests().len()), (1, 1), "{statuses:?}");
     }
 
     /// The order of the budgets does not matter: the request is refused until the last of them starts again.
@@ -257,59 +221,6 @@ on_every_engine! {
         assert_eq!(model.unused_replies(), 0);
     }
 
-    /// A budget can admit several turns that run at the same time. Once it is used up, only the oldest of them makes
-    /// further steps.
-    async fn several_turns_at_once_exceed_a_budget_by_one_at_most(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        // A second server, where the engine allows one.
-        let second = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
-        let admin = team.sign_in(ADMIN).await;
-        let (ann, bob) = (team.user(&admin, "ann").await.0, team.user(&admin, "bob").await.0);
-        let limit = 35_000;
-        set(&team, &admin, json!([{"principal": "all", "period": "month", "tokens": limit}])).await;
-        if let Some(second) = &second {
-            eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
-        }
-        let mut running = Vec::new();
-        for index in 0..6 {
-            let (server, who) = (second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&team), [&admin, &ann, &bob][index % 3]);
-            let conversation = team.conversation(who).await;
-            let gate = model.reply_late([tool_call("add", r#"{"a":1,"b":2}"#)]);
-            let answer = server.post_message(who, &conversation).await;
-            if answer.status() == 429 {
-                // Another request gets the reply.
-                gate.open();
-                let problem = used_up(answer).await;
-                assert!(problem["detail"].as_str().unwrap().contains("is reserved for answers"), "{problem}");
-                break;
-            }
-            gate.reached().await;
-            running.push((answer, gate));
-        }
-        assert!((2..=3).contains(&running.len()), "{} turns are admitted", running.len());
-        execute!(
-            team.app,
-            "INSERT INTO plain_calls (user_id, provider, model, input_tokens, output_tokens, cached_tokens, duration_ms, \
-             created_at) SELECT id, 'x', 'x', 35000, 0, 0, 1, (SELECT MAX(created_at) FROM messages) FROM users"
-        );
-        // The turns run on in the reverse order, so that the oldest is the last one.
-        for (index, (answer, gate)) in running.into_iter().enumerate().rev() {
-            let before = model.requests().len();
-            if index == 0 {
-                model.reply([text("It is 3.")]);
-            }
-            gate.open();
-            let events = answer.text().await.unwrap();
-            let steps = model.requests().len() - before;
-            if index == 0 {
-                assert!(events.contains("event: message_end") && steps == 2, "{steps}: {events}");
-            } else {
-                assert!(events.contains("\"budget_used_up\"") && events.contains("is used up") && steps == 0, "{steps}: {events}");
-            }
-        }
-    }
-
     /// Deleted data is kept while it counts toward a budget, also with a retention time of 0.
     async fn a_purge_gives_nothing_back(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
@@ -370,15 +281,19 @@ on_every_engine! {
         assert_eq!(app.get_json(PATH).await, json!([]));
     }
 
+    /// The two admins use different servers, where the engine allows a second one.
     async fn of_two_replacements_at_once_one_is_stored(engine: Engine) {
-        let app = TestApp::builder(&engine).with_mock(&MockLlm::start().await.unwrap()).spawn().await;
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let other = if engine.is_sqlite() { None } else { Some(TestApp::spawn(&engine, &model).await) };
+        let other = other.as_ref().unwrap_or(&app);
         for round in 1..=ROUNDS {
             let version = app.get(PATH).await.headers()[header::ETAG].clone();
-            let put = |period: &str| {
+            let put = |app: &TestApp, period: &str| {
                 let budgets = json!([{"principal": "all", "period": period, "tokens": round}]);
                 app.client.put(app.url(PATH)).json(&budgets)
             };
-            send_at_once([put("day"), put("month")], &version).await;
+            send_at_once([put(&app, "day"), put(other, "month")], &version).await;
             assert_eq!(app.get_json(PATH).await.as_array().unwrap().len(), 1);
         }
         let log = rows!(app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'budgets_changed'");

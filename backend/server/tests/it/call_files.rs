@@ -72,7 +72,8 @@ on_every_engine! {
             assert_eq!(markdown.matches(&returned).count(), 2, "{markdown}");
             let archive = app.get(&format!("/api/conversations/{conversation}/export?format=zip")).await.bytes().await.unwrap();
             let mut archive = zip::ZipArchive::new(std::io::Cursor::new(archive)).unwrap();
-            assert!(archive.by_name("files/01-image.png").is_ok(), "the export contains images of tools");
+            let entry = archive.by_name("files/01-image.png").expect("the export contains images of tools");
+            assert!(entry.last_modified().is_some_and(|at| at.year() > 2025), "the time of the export");
             // After the result, in this turn and in the next one.
             model.reply([text("As before.")]);
             app.send(&conversation, "And now?").await.all().await;

@@ -1,5 +1,9 @@
 //! Two servers of one database: what an admin changes on one of them applies on the other within seconds, and running
-//! turns of the other keep what they began with.
+//! turns of the other keep what they began with. `settings` has the settings of the server, and `permissions` has
+//! groups and budgets.
+
+mod permissions;
+mod settings;
 
 use std::time::Duration;
 

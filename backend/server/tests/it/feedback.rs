@@ -7,7 +7,7 @@ use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use crate::{
     accounts::{
         groups::{add_opal, names},
-        kit::{ADMIN, Team, Who, kind_of},
+        kit::{ADMIN, Team, Who, kind_of, required},
         tool_history::{calls_on, filtered, page, say_why},
     },
     operator_commands::said,
@@ -221,5 +221,28 @@ on_every_engine! {
             (row.split('<').next().unwrap().to_owned(), cells.collect())
         }).collect();
         assert_eq!(rows, [("Opal".to_owned(), vec!["2", "1"]), (default, vec!["0", "1"])], "{html}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn feedback_of_one_server_is_read_replaced_and_deleted_on_another() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let model = MockLlm::start().await.unwrap();
+        let here = Team::start(&engine, &model).await;
+        let there = Team::join(&engine, &model, required()).await;
+        let admin = here.sign_in(ADMIN).await;
+        let (ann, _) = here.user(&admin, "ann").await;
+        let (uuid, feedback) = ask(&here, &model, &ann).await;
+        let shown = async |team: &Team| messages(team, &ann, &uuid).await[1]["feedback"].clone();
+        let found = async |team: &Team, filter: &str| {
+            calls_on(&page(team, &admin, &filtered(filter), StatusCode::OK).await).len()
+        };
+        let bad = json!({"rating": "down", "reason": "It is 3."});
+        here.json(&ann, Method::PUT, &feedback, bad.clone(), 200).await;
+        assert_eq!((shown(&there).await, found(&there, "rating:down").await), (bad, 1));
+        there.json(&ann, Method::PUT, &feedback, json!({"rating": "up"}), 200).await;
+        assert_eq!((shown(&here).await, found(&here, "rating:down").await), (json!({"rating": "up"}), 0));
+        there.json(&ann, Method::DELETE, &feedback, Value::Null, 204).await;
+        assert_eq!((shown(&here).await, found(&here, "rating:up").await), (Value::Null, 0));
     }
 }

@@ -16,7 +16,8 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use crate::{
     files::{PNG, ask, assert_problem, images_in, upload, uploaded},
     support::{
-        Bucket, Engine, EventReader, Program, RawConnection, TestApp, eventually, execute, on_every_engine, rows,
+        Bucket, BucketState, Engine, EventReader, Program, RawConnection, TestApp, eventually, execute,
+        on_every_engine, rows,
     },
 };
 
@@ -59,10 +60,32 @@ fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
+/// Uploads a file that is refused. Returns the status and the problem.
+async fn refusal(app: &TestApp, name: &str, content: Vec<u8>) -> (u16, Value) {
+    let response = upload(app, name, content).await;
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+/// Returns what the server holds after a refused file: temporary files, which have no name and are only open, and child
+/// processes, also those that have ended but were not waited for.
+#[cfg(target_os = "linux")]
+fn leftovers(app: &TestApp, temporary: &Path) -> Vec<String> {
+    let id = app.process().id().to_string();
+    let entries = |folder: &str| std::fs::read_dir(folder).unwrap().filter_map(Result::ok).map(|entry| entry.path());
+    // A file may be closed and a process may end at this moment.
+    let open = entries(&format!("/proc/{id}/fd")).filter_map(|link| std::fs::read_link(link).ok());
+    let files = open.filter(|path| path.starts_with(temporary)).map(|path| path.display().to_string());
+    let processes = entries("/proc").filter_map(|process| std::fs::read_to_string(process.join("stat")).ok());
+    // The name is in parentheses. The state and the parent follow.
+    let parent_of = |stat: &str| stat.rsplit_once(") ").and_then(|(_, rest)| Some(rest.split(' ').nth(1)?.to_owned()));
+    files.chain(processes.filter(|stat| parent_of(stat).as_deref() == Some(&id))).collect()
+}
+
 on_every_engine! {
     async fn hostile_files_are_refused_and_leave_the_server_untouched(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
+        let (model, temporary) = (MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
+        let mut command = Program::command(&engine, &model);
+        let app = TestApp::launch_command(&engine, command.env("TMPDIR", temporary.path()));
         let empty = pdf(&[b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), b"<</Type/Pages/Kids[]/Count 0>>".to_vec()]);
         let refused = [
             ("bomb.docx", inflating_docx(200), "the file is too large: unpacked, its text takes more than 128 MiB"),
@@ -75,8 +98,13 @@ on_every_engine! {
             ("half.png", PNG[..PNG.len() / 2].to_vec(), "the image is cut off: its end is missing"),
         ];
         for (name, content, reason) in refused {
-            let detail = assert_problem(upload(&app, name, content).await, 422, "file-unreadable").await;
-            assert_eq!(detail, format!("The file cannot be read: {reason}."), "{name}");
+            let (status, problem) = refusal(&app, name, content).await;
+            let expected = format!("The file cannot be read: {reason}.");
+            assert_eq!((status, &problem["detail"]), (422, &json!(expected)), "{name}: {problem}");
+            assert_eq!(problem["type"], "/problems/file-unreadable", "{name}");
+            assert_eq!(entries(temporary.path()), 0, "{name}");
+            #[cfg(target_os = "linux")]
+            assert_eq!(leftovers(&app, temporary.path()), [""; 0], "{name}");
         }
         let archive = assert_problem(upload(&app, "a.zip", zip(&[("a.txt", b"Text.")])).await, 415, "file-type").await;
         assert!(archive.contains("a ZIP archive") && archive.contains(READABLE_FORMATS), "{archive}");
@@ -93,6 +121,9 @@ on_every_engine! {
         model.reply([text("Still here.")]);
         ask(&app, &conversation, json!([words("Are you there?"), part_of("file", &file)])).await;
         assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], "Still here.");
+        assert_eq!(entries(temporary.path()), 0);
+        #[cfg(target_os = "linux")]
+        assert_eq!(leftovers(&app, temporary.path()), [""; 0]);
     }
 
     async fn unusual_files_are_read_without_what_could_do_harm(engine: Engine) {
@@ -100,33 +131,35 @@ on_every_engine! {
         let app = TestApp::spawn(&engine, &model).await;
         let polyglot = jpeg_with_html(PHOTO, b"<html><script>alert(1)</script></html>");
         let image = uploaded(&app, "page.html", polyglot).await;
-        assert_eq!((&image["kind"], &image["media_type"]), (&json!("image"), &json!("image/jpeg")));
+        assert_eq!((&image["kind"], &image["media_type"]), (&json!("image"), &json!("image/jpeg")), "JPEG with HTML");
         for variant in ["model", "thumb"] {
             let bytes = content_of(&app, &image, variant).await.bytes().await.unwrap();
-            assert!(!bytes.windows(8).any(|window| window == b"<script>"), "{variant}");
+            assert!(!bytes.windows(8).any(|window| window == b"<script>"), "JPEG with HTML: {variant}");
         }
-        assert_eq!(content_of(&app, &image, "original").await.headers()["content-type"], "image/jpeg");
+        let served = content_of(&app, &image, "original").await.headers()["content-type"].clone();
+        assert_eq!(served, "image/jpeg", "JPEG with HTML");
 
         let animation = uploaded(&app, "animation.gif", gif_with_frames(1000)).await;
-        assert_eq!((&animation["width"], &animation["height"]), (&json!(64), &json!(64)), "{animation}");
+        assert_eq!((&animation["width"], &animation["height"]), (&json!(64), &json!(64)), "GIF with 1,000 frames: {animation}");
         let first = decoded(&app, &animation, "model").await;
-        assert_eq!((first.dimensions(), first.get_pixel(32, 32).0), ((64, 64), [255, 0, 0, 255]));
+        assert_eq!((first.dimensions(), first.get_pixel(32, 32).0), ((64, 64), [255, 0, 0, 255]), "GIF with 1,000 frames");
 
         for (cmap, content) in JAPANESE_PDFS {
             let japanese = uploaded(&app, "日本語.pdf", content).await;
             let expected = "before\n\n吾輩は猫である。名前はまだ無い。\n日本語とEnglish wordsの混在\n東京都 2026年";
-            assert_eq!(page_of(&app, &japanese, 1).await["text"], expected, "{cmap}");
+            assert_eq!(page_of(&app, &japanese, 1).await["text"], expected, "Japanese PDF with the CMap {cmap}");
         }
 
         let rows: Vec<String> = (2..1_000_000).map(|row| format!("<row r=\"{row}\"/>")).collect();
         let first = "<row r=\"1\"><c r=\"A1\"><f>1+1</f><v>2</v></c></row>";
         let last = "<row r=\"1000000\"><c r=\"C1000000\"><v>3</v></c></row>";
         let sheet = uploaded(&app, "sheet.xlsx", xlsx(&format!("{first}{}{last}", rows.concat()))).await;
-        assert_eq!(page_of(&app, &sheet, 1).await["text"], "# Sheet1\n\n2\n\n\t\t3");
+        assert_eq!(page_of(&app, &sheet, 1).await["text"], "# Sheet1\n\n2\n\n\t\t3", "XLSX with a million rows");
 
         let long = uploaded(&app, "long.pdf", pdf_with_pages(10_001)).await;
-        assert_eq!((&long["pages"], &long["truncated"]), (&json!(10_000), &json!(true)), "{long}");
-        assert_eq!(page_of(&app, &long, 10_000).await, json!({"pages": 10_000, "page": 10_000, "text": "page"}));
+        assert_eq!((&long["pages"], &long["truncated"]), (&json!(10_000), &json!(true)), "PDF with 10,001 pages: {long}");
+        let last = json!({"pages": 10_000, "page": 10_000, "text": "page"});
+        assert_eq!(page_of(&app, &long, 10_000).await, last, "PDF with 10,001 pages");
     }
 
     /// A camera stores a photo sideways, with an orientation.
@@ -286,7 +319,7 @@ on_every_engine! {
         ask(&app, &conversation, json!([words("What is it?"), part_of("image", &image)])).await;
         assert_eq!(images_in(&model.requests()[0].body).len(), 1);
 
-        bucket.set_down(true);
+        bucket.set_state(BucketState::Down);
         let detail = assert_problem(upload(&app, "b.txt", "More.").await, 503, "storage-unavailable").await;
         assert!(detail.contains("Try again"), "{detail}");
         assert_problem(app.get(&content(&document)).await, 503, "storage-unavailable").await;
@@ -297,7 +330,7 @@ on_every_engine! {
         assert!(images_in(&request.body).is_empty() && request.body_text.contains("picture.png"));
         assert_eq!(app.conversation(&conversation).await["messages"][3]["status"], "complete");
 
-        bucket.set_down(false);
+        bucket.set_state(BucketState::Up);
         uploaded(&app, "b.txt", "More.").await;
         assert_eq!(app.get(&content(&document)).await.text().await.unwrap(), long);
         model.reply([text("A picture again.")]);

@@ -1,9 +1,4 @@
-//! Files for operators: statistics, lists, checks, purges and backups.
-
-use std::{
-    path::Path,
-    time::{Duration, SystemTime},
-};
+//! Files for operators: statistics, lists, checks, purges and backups. `file_stores` tests files outside the database.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -13,15 +8,8 @@ use tallybook_mock_llm::{MockLlm, text};
 use crate::{
     files::{PNG, ask, delete, uploaded},
     operator_commands::{admin, said},
-    support::{Engine, Program, TestApp, eventually, execute, on_every_engine, rows},
+    support::{Engine, TestApp, eventually, execute, on_every_engine, rows},
 };
-
-/// Runs an operator's command with the content of files in a folder.
-fn admin_with_folder(engine: &Engine, model: &MockLlm, folder: &Path, args: &[&str]) -> (bool, String) {
-    let mut command = Program::command(engine, model);
-    let url = format!("file://{}", folder.display());
-    said(&command.env("FILES_URL", url).arg("admin").args(args).output().unwrap())
-}
 
 on_every_engine! {
     async fn the_statistics_have_the_files_of_each_user(engine: Engine) {
@@ -46,32 +34,6 @@ on_every_engine! {
         assert!(is_sound, "{words}");
         execute!(app, "UPDATE blob_chunks SET bytes = x'00'");
         let (is_sound, words) = said(&admin(&engine, &model, &["check"]));
-        assert!(!is_sound && words.contains("1 contents of files"), "{words}");
-    }
-
-    async fn the_operators_check_finds_damaged_and_orphaned_objects_of_a_folder(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("file://{}", folder.path().display());
-        let app = TestApp::launch_command(&engine, Program::command(&engine, &model).env("FILES_URL", url));
-        uploaded(&app, "a.txt", "The text.").await;
-        let check = || admin_with_folder(&engine, &model, folder.path(), &["check"]);
-        let (is_sound, words) = check();
-        assert!(is_sound, "{words}");
-        // Recent objects may belong to an upload that is running.
-        let orphan = folder.path().join("orphan");
-        std::fs::write(&orphan, "An orphan.").unwrap();
-        assert!(check().0);
-        let two_days_ago = SystemTime::now() - Duration::from_hours(48);
-        std::fs::File::options().write(true).open(&orphan).unwrap().set_modified(two_days_ago).unwrap();
-        let (is_sound, words) = check();
-        assert!(!is_sound && words.contains("1 objects in the storage of files belong to no file"), "{words}");
-        let (is_done, words) = admin_with_folder(&engine, &model, folder.path(), &["files"]);
-        assert!(is_done && words.contains("Objects in FILES_URL that belong to no file: 1."), "{words}");
-        std::fs::remove_file(orphan).unwrap();
-        let path = rows!(app, (String,), "SELECT storage FROM blobs").remove(0).0;
-        std::fs::write(folder.path().join(path), "The test.").unwrap();
-        let (is_sound, words) = check();
         assert!(!is_sound && words.contains("1 contents of files"), "{words}");
     }
 
@@ -118,19 +80,6 @@ on_every_engine! {
         let path = format!("/api/files/{}/content", both["id"].as_str().unwrap());
         assert_eq!(app.get(&path).await.text().await.unwrap(), "Both.");
     }
-}
-
-#[tokio::test]
-async fn a_backup_says_where_the_content_of_files_is() {
-    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    TestApp::launch(&engine, &model).kill();
-    let copy = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (is_done, words) = said(&admin(&engine, &model, &["backup", &copy("one.db")]));
-    assert!(is_done && !words.contains("FILES_URL"), "{words}");
-    let (is_done, words) = admin_with_folder(&engine, &model, folder.path(), &["backup", &copy("two.db")]);
-    let expected = format!("Back up FILES_URL next: folder {}.", folder.path().display());
-    assert!(is_done && words.contains(&expected), "{words}");
 }
 
 /// A backup contains the content of files in an embedded database.

@@ -1,11 +1,12 @@
-//! Files: upload, storage, and download. `prompt_files` tests what models receive of them.
+//! Files: upload, storage, and download. `prompt_files` tests what models receive of them, `file_stores` their storage
+//! outside the database.
 
 use std::io::{Cursor, Read as _};
 
 use reqwest::{Response, StatusCode, header};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
-use tallybook_files::{Files, FilesSettings, StorageUrl};
+use tallybook_files::{Files, FilesSettings};
 use tallybook_llm::ModelSettings;
 use tallybook_mock_llm::{MockLlm, text};
 use url::form_urlencoded;
@@ -50,6 +51,45 @@ pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) 
     let problem: Value = response.json().await.unwrap();
     assert_eq!((found, &problem["type"]), (status, &json!(format!("/problems/{kind}"))), "{problem}");
     problem["detail"].as_str().unwrap().to_owned()
+}
+
+/// Returns an image that no format compresses well.
+pub(crate) fn noise(width: u32, height: u32) -> image::RgbImage {
+    let mut state = 1_u32;
+    image::RgbImage::from_fn(width, height, |_, _| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let [red, green, blue, _] = state.to_be_bytes();
+        image::Rgb([red, green, blue])
+    })
+}
+
+/// Uploads a file, and checks the answers to requests for ranges of it.
+pub(crate) async fn assert_ranges_can_be_downloaded(app: &TestApp) {
+    // Three chunks in the database, and two parts of an object.
+    let content: Vec<u8> = (0..1_200_000_u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
+    let file = uploaded(app, "one.txt", content.clone()).await;
+    let url = app.url(&format!("/api/files/{}/content", file["id"].as_str().unwrap()));
+    let part = async |range: &str| app.client.get(&url).header(header::RANGE, range).send().await.unwrap();
+    for (range, first, last) in [
+        ("bytes=0-0", 0, 0),
+        ("bytes=524280-1048600", 524_280, 1_048_600),
+        ("bytes=100-1048675", 100, 1_048_675),
+        ("bytes=100-1048676", 100, 1_048_676),
+        ("bytes=1199999-", 1_199_999, 1_199_999),
+        ("bytes=-10", 1_199_990, 1_199_999),
+        ("bytes=0-", 0, 1_199_999),
+    ] {
+        let part = part(range).await;
+        assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT, "{range}");
+        assert_eq!(part.headers()[header::CONTENT_RANGE], format!("bytes {first}-{last}/1200000"));
+        assert!(part.bytes().await.unwrap() == content[first..=last], "{range}");
+    }
+    let beyond = part("bytes=1200000-").await;
+    assert_eq!(beyond.headers()[header::CONTENT_RANGE], "bytes */1200000");
+    assert_problem(beyond, 416, "no-such-range").await;
+    let tag = format!("\"{}\"", file["sha256"].as_str().unwrap());
+    let known = app.client.get(&url).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
+    assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
 }
 
 /// Returns the data of the first of these images, in either wire format.
@@ -108,32 +148,7 @@ on_every_engine! {
 
     async fn a_range_of_the_content_can_be_downloaded(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let content: Vec<u8> = (0..1_200_000_u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
-        let folder = tempfile::tempdir().unwrap();
-        for storage in [StorageUrl::Database, StorageUrl::Folder(folder.path().to_owned())] {
-            let set = |settings: &mut tallybook::config::Settings| settings.files.storage = storage;
-            let app = TestApp::builder(&engine).with_mock(&model).with_settings(set).spawn().await;
-            let file = uploaded(&app, "one.txt", content.clone()).await;
-            let url = app.url(&format!("/api/files/{}/content", file["id"].as_str().unwrap()));
-            let part = async |range: &str| app.client.get(&url).header(header::RANGE, range).send().await.unwrap();
-            for (range, first, last) in
-                [("bytes=524280-1048600", 524_280, 1_048_600), ("bytes=1199999-", 1_199_999, 1_199_999), ("bytes=-10", 1_199_990, 1_199_999)]
-            {
-                let part = part(range).await;
-                assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
-                assert_eq!(part.headers()[header::CONTENT_RANGE], format!("bytes {first}-{last}/1200000"));
-                assert!(part.bytes().await.unwrap() == content[first..=last], "{range}");
-            }
-            let beyond = part("bytes=1200000-").await;
-            assert_eq!(beyond.headers()[header::CONTENT_RANGE], "bytes */1200000");
-            assert_problem(beyond, 416, "no-such-range").await;
-            let tag = format!("\"{}\"", file["sha256"].as_str().unwrap());
-            let known = app.client.get(&url).header(header::IF_NONE_MATCH, tag).send().await.unwrap();
-            assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
-            app.shut_down().await;
-            execute!(engine, "DELETE FROM files");
-            execute!(engine, "DELETE FROM blobs");
-        }
+        assert_ranges_can_be_downloaded(&TestApp::spawn(&engine, &model).await).await;
     }
 
     /// RFC 6266, with the encoding of RFC 8187.
@@ -346,32 +361,6 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM blobs"), [(0,)]);
         uploaded(&app, "a.txt", "a".repeat(100_000)).await;
     }
-
-    async fn files_can_be_stored_in_a_folder(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let storage = StorageUrl::Folder(folder.path().join("files"));
-        let set = |settings: &mut tallybook::config::Settings| settings.files.storage = storage.clone();
-        let app = TestApp::builder(&engine).with_mock(&model).with_settings(set).spawn().await;
-        let content = "text ".repeat(1_500_000);
-        let (file, same) = tokio::join!(uploaded(&app, "a.txt", content.clone()), uploaded(&app, "b.txt", content.clone()));
-        assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM blobs), (SELECT COUNT(*) FROM blob_chunks)"), [(1, 0)]);
-        let path = format!("/api/files/{}/content", same["id"].as_str().unwrap());
-        assert_eq!(app.get(&path).await.text().await.unwrap(), content);
-        for file in [&file, &same] {
-            assert_eq!(delete(&app, &file["id"]).await.status(), StatusCode::NO_CONTENT);
-        }
-        execute!(app, "UPDATE blobs SET used_at = '2026-01-01 00:00:00'");
-        let settings = FilesSettings { storage, ..FilesSettings::with_program("none".into()) };
-        Files::new(app.database().await, settings).unwrap().purge_unused().await.unwrap();
-        eventually("the object is deleted", async || objects(folder.path()) == 0).await;
-    }
-}
-
-/// Returns the number of files in a folder and its subfolders.
-fn objects(folder: &std::path::Path) -> usize {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    entries.map(|entry| if entry.path().is_dir() { objects(&entry.path()) } else { 1 }).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -47,6 +47,7 @@ mod file_faults;
 mod file_memory;
 mod file_operations;
 mod file_quota;
+mod file_stores;
 mod files;
 mod fork;
 mod full_disk;

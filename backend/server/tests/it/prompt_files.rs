@@ -1,11 +1,13 @@
 //! Files in prompts: what models receive of images and documents.
 
+use std::io::Cursor;
+
 use serde_json::{Value, json};
 use tallybook_llm::{ModelSettings, Quirk};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::{
-    files::{PNG, ask, assert_problem, base64_in, entry, images_in, post, uploaded},
+    files::{PNG, ask, assert_problem, base64_in, entry, images_in, noise, post, uploaded},
     support::{Engine, EventReader, Provider, TestApp, on_every_engine},
 };
 
@@ -92,19 +94,64 @@ on_every_engine! {
     }
 
     async fn a_refusal_of_images_is_remembered(engine: Engine) {
+        for provider in Provider::ALL {
+            let refusal = match provider {
+                Provider::Anthropic => {
+                    r#"{"type":"error","error":{"type":"invalid_request_error","message":"This model does not support image input."}}"#
+                }
+                Provider::OpenAi => r#"{"error":{"message":"This model does not support image input."}}"#,
+            };
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
+            let conversation = app.create_conversation().await;
+            let image = uploaded(&app, "picture.png", PNG).await;
+            let parts = json!([{"type": "text", "text": "What is it?"}, {"type": "image", "file_id": image["id"]}]);
+            model.fail(400, refusal);
+            model.reply([text("I see no image.")]);
+            ask(&app, &conversation, parts.clone()).await;
+            let sent: Vec<_> = model.requests().iter().map(|request| images_in(&request.body).len()).collect();
+            assert_eq!(sent, [1, 0], "{provider:?}");
+            let shown = app.conversation(&conversation).await;
+            assert_eq!(shown["messages"][1]["status"], "complete", "{provider:?}: {shown}");
+            assert_eq!(shown["messages"][0]["files"][0]["context"], "name only", "{provider:?}");
+            let quirks = app.get_json("/api/models").await["items"][0]["quirks"].clone();
+            assert_eq!(quirks, json!(["no_images"]), "{provider:?}");
+            let refused = post(&app, &conversation, json!({"parts": parts})).await;
+            assert_problem(refused, 422, "model-reads-no-images").await;
+            app.shut_down().await;
+        }
+    }
+
+    /// A prompt has at most 20 MiB of images.
+    async fn older_images_become_notes_when_a_prompt_has_too_many(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
+        let app = TestApp::spawn(&engine, &model).await;
+        let mut content = Vec::new();
+        noise(1568, 1568).write_to(&mut Cursor::new(&mut content), image::ImageFormat::Png).unwrap();
+        let newest = uploaded(&app, "newest.png", content.clone()).await;
+        let path = format!("/api/files/{}/content?variant=model", newest["id"].as_str().unwrap());
+        let bytes = app.get(&path).await.bytes().await.unwrap().len();
+        let fitting = 20 * 1024 * 1024 / bytes;
+        assert!((1..10).contains(&fitting), "one message can contain {fitting} images");
+        let oldest = uploaded(&app, "oldest.png", content).await;
         let conversation = app.create_conversation().await;
-        let image = uploaded(&app, "picture.png", PNG).await;
-        let parts = json!([{"type": "text", "text": "What is it?"}, {"type": "image", "file_id": image["id"]}]);
-        model.fail(400, r#"{"error":{"message":"This model does not support image input."}}"#);
-        model.reply([text("I see no image.")]);
-        ask(&app, &conversation, parts.clone()).await;
+        let part = |image: &Value| json!({"type": "image", "file_id": image["id"]});
+        model.reply([text("A picture.")]);
+        ask(&app, &conversation, json!([part(&oldest)])).await;
+        model.reply([text("Many pictures.")]);
+        ask(&app, &conversation, Value::Array(vec![part(&newest); fitting])).await;
+        let requests = model.requests();
+        assert_eq!(images_in(&requests[0].body).len(), 1);
+        let messages = requests[1].body["messages"].as_array().unwrap();
+        let [first, .., last] = &messages[..] else { panic!("{} messages", messages.len()) };
+        assert_eq!(images_in(&requests[1].body).len(), fitting);
+        let images = last["content"].as_array().unwrap().iter().filter(|part| part["type"] == "image").count();
+        assert_eq!(images, fitting);
+        let note = first["content"].to_string();
+        let words = "You do not see its content: there are too many images.";
+        assert!(note.contains("oldest.png") && note.contains(words), "{note}");
         let shown = app.conversation(&conversation).await;
-        assert_eq!(shown["messages"][1]["status"], "complete", "{shown}");
-        assert_eq!(shown["messages"][0]["files"][0]["context"], "name only");
-        assert_eq!(app.get_json("/api/models").await["items"][0]["quirks"], json!(["no_images"]));
-        assert_problem(post(&app, &conversation, json!({"parts": parts})).await, 422, "model-reads-no-images").await;
+        assert_eq!(shown["messages"][3]["status"], "complete");
     }
 
     async fn the_part_of_a_document_that_fits_is_sent_as_data(engine: Engine) {

@@ -143,6 +143,17 @@ pub struct CopiedCallRow {
     pub duration_ms: Option<i64>,
 }
 
+/// A file of a message or a tool call.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[expect(missing_docs, reason = "fields without a comment are columns of that name")]
+pub struct FileRow {
+    /// The message of the file, or of its tool call.
+    pub message_id: MessageId,
+    pub name: String,
+    pub media_type: String,
+    pub bytes: i64,
+}
+
 /// A conversation of any user.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct WholeConversationRow {
@@ -308,6 +319,35 @@ pub(crate) async fn list_copied_calls_of(
         limit,
     )
     .await
+}
+
+/// Returns the files of several messages, without those of their calls.
+pub(crate) async fn list_files_of(db: &Database, message_ids: &[MessageId], limit: u32) -> sqlx::Result<Vec<FileRow>> {
+    list_first_by_ids(
+        db,
+        select!(
+            "SELECT m.message_id, f.name, f.media_type, f.bytes FROM message_files m \
+             JOIN files f ON f.id = m.file_id WHERE m.message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY m.message_id, m.position",
+        limit,
+    )
+    .await
+}
+
+/// Returns the files that a call returned.
+pub(crate) async fn list_files_of_call(db: &Database, id: ToolCallId, limit: u32) -> sqlx::Result<Vec<FileRow>> {
+    db.reader()
+        .query(select!(
+            "SELECT t.message_id, f.name, f.media_type, f.bytes FROM tool_call_files c \
+             JOIN tool_calls t ON t.id = c.tool_call_id JOIN files f ON f.id = c.file_id \
+             WHERE c.tool_call_id = ? ORDER BY c.position LIMIT ?"
+        ))
+        .bind(id)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the reasoning of several turns, at most `max_chars` characters each.

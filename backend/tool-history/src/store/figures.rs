@@ -26,6 +26,10 @@ pub(crate) struct CallsOfHourRow {
     pub(crate) calls: i64,
 }
 
+/// Upper bound of the last bucket of durations that has one, in milliseconds. `read_hour` counts longer durations in a
+/// bucket with a larger number.
+pub(crate) const LONGEST_BUCKET_MS: i64 = 600_000;
+
 /// A tool, the upper bound of a duration bucket in milliseconds, and the number of calls in the bucket.
 pub(crate) type DurationsRow = (String, i64, i64);
 

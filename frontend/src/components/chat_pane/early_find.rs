@@ -15,7 +15,7 @@ use crate::{
     language::use_language,
     reactive::memo,
     scroll::THREAD_ID,
-    session::{Place, Session},
+    session::Session,
 };
 
 /// ID of the field that is shown while the code of the bar loads.
@@ -33,9 +33,9 @@ pub(crate) struct FindState {
 }
 
 impl FindState {
-    /// Returns the state of a closed bar. `open` opens it.
-    pub(crate) fn new(open: RwSignal<bool>) -> Self {
-        Self { open, is_drawn: RwSignal::new(false), before: StoredValue::new(None) }
+    /// Returns the state of a closed bar.
+    pub(crate) fn new() -> Self {
+        Self { open: RwSignal::new(false), is_drawn: RwSignal::new(false), before: StoredValue::new(None) }
     }
 
     /// Replaces the early field by the bar's `field`: moves its text and the focus there, and returns the text.
@@ -79,8 +79,7 @@ impl FindState {
 /// Renders the field from the moment when the user opens the bar until the bar is on the page.
 pub(crate) fn early_field(find: FindState, session: Session) -> AnyView {
     let text = use_language();
-    let has_messages = memo(move |_| session.place.with(|place| matches!(place, Place::Open(_) | Place::Loading(_))));
-    let is_shown = memo(move |_| find.open.get() && has_messages.get() && !find.is_drawn.get());
+    let is_shown = memo(move |_| find.open.get() && session.conversation().is_some() && !find.is_drawn.get());
     let field = move || {
         let before = document().active_element().and_then(|focused| focused.dyn_into::<HtmlElement>().ok());
         find.before.set_value(before.map(SendWrapper::new));

@@ -2,7 +2,7 @@
 //! them.
 
 use leptos::{html, prelude::*};
-use tallybook_protocol::SettingsOrigin;
+use tallybook_protocol::{EntryProblem, SettingsOrigin};
 
 use super::{list::List, mutation::Mutation, section::section};
 use crate::{
@@ -130,7 +130,7 @@ fn row(
     let (kind, name) = (entry.kind, entry.name.clone());
     let origin = text.entry_origin(entry.origin);
     let about = about(&entry).map_or_else(|| origin.to_owned(), |about| format!("{about} · {origin}"));
-    let problem = entry.problem.clone();
+    let problem = problem(&entry, text);
     let badge = entry.is_default.then(|| view! { " "<span class="setting-badge">{text.model_default()}</span> });
     let status = entry.status.clone().map(|status| {
         let words = text.entry_status(&status, entry.tools);
@@ -187,7 +187,7 @@ fn row(
                 <span><b dir="auto">{name}</b>{badge}</span>
                 <span class="setting-note setting-address">{about}</span>
                 {status}
-                {problem.map(|problem| view! { <span class="setup-fault" lang="en">{problem}</span> })}
+                {problem}
             </span>
             <span class="setting-buttons">{test_button}{edit_button}{remove_button}</span>
             {trial.outcome(text)}
@@ -195,6 +195,21 @@ fn row(
         </li>
     }
     .into_any()
+}
+
+/// Renders the reason why the entry cannot be used. The page has texts for the usual reasons; others are in English.
+fn problem(entry: &SetupEntry, text: Language) -> Option<AnyView> {
+    let own = match entry.problem_code {
+        Some(EntryProblem::SetInFile) => Some(text.entry_set_in_file()),
+        Some(EntryProblem::OtherKey) => Some(text.entry_other_key()),
+        Some(EntryProblem::Other) | None => None,
+    };
+    match own {
+        Some(own) => Some(view! { <span class="setup-fault" data-testid="entry-problem">{own}</span> }.into_any()),
+        None => entry.problem.clone().map(|problem| {
+            view! { <span class="setup-fault" lang="en" data-testid="entry-problem">{problem}</span> }.into_any()
+        }),
+    }
 }
 
 /// Asks whether to remove the entry. The focus starts at the button that does not.

@@ -33,6 +33,7 @@ fn stored() -> ConfiguredToolServer {
         status: Some("connected".to_owned()),
         tools: 3,
         problem: None,
+        problem_code: None,
         version: Some(3),
         updated_at: None,
     }

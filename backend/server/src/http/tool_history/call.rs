@@ -8,7 +8,7 @@ use tallybook_accounts::UserId;
 use tallybook_conversations::FeedbackRow;
 use tallybook_frontend::invisible::{escaped, escaped_json};
 use tallybook_protocol::ToolCallId;
-use tallybook_tool_history::{BUILT_IN, CallDetails, MAX_RERUN_INPUT_BYTES, RerunId, Subject, ToolHistory};
+use tallybook_tool_history::{BUILT_IN, CallDetails, FileRow, MAX_RERUN_INPUT_BYTES, RerunId, Subject, ToolHistory};
 
 use super::{
     super::{caller::Admin, query::Query, state::State},
@@ -58,6 +58,22 @@ impl Feedback {
     }
 }
 
+/// A file of a message or call. Its content is not shown.
+pub(super) struct File {
+    pub(super) name: Visible,
+    /// Media type and size.
+    pub(super) about: String,
+}
+
+impl File {
+    pub(super) fn of(row: FileRow, texts: Messages) -> Self {
+        Self {
+            name: Visible::new(row.name, texts.0),
+            about: format!("{} · {}", row.media_type, texts.size_text(row.bytes)),
+        }
+    }
+}
+
 struct Vote {
     word: &'static str,
     model: String,
@@ -76,6 +92,8 @@ struct CallPage {
     deletion: Option<String>,
     facts: Vec<Fact>,
     sections: Vec<Text>,
+    /// The files that the call returned.
+    files: Vec<File>,
     feedback: Option<Feedback>,
     votes: Vec<Vote>,
     decisions: Vec<Decision>,
@@ -142,7 +160,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
     let (texts, language) = (frame.texts, frame.language);
     let visible = |text: String| Visible::new(text, language);
     let bars = bars(&call, texts);
-    let CallDetails { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
+    let CallDetails { row, files, votes, decisions, deletion, reruns, no_rerun, .. } = call;
     let (reruns, rerun) = rerun::shown(row.id, reruns, frame.texts, language);
     let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned().map(visible));
     let text = |title, text: Option<String>, bytes: Option<i64>| {
@@ -177,6 +195,7 @@ fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
         deletion: deletion.map(|deletion| texts.deleted_by_owner(&deletion)),
         facts: facts.into_iter().flatten().collect(),
         sections: sections.into_iter().flatten().collect(),
+        files: files.into_iter().map(|file| File::of(file, texts)).collect(),
         feedback: Feedback::of(row.feedback, texts),
         votes: votes
             .into_iter()

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{
     super::{caller::Admin, query::Query, state::State},
-    call::Feedback,
+    call::{Feedback, File},
     format,
     i18n::Messages,
     layout::{Frame, ReasonForm, answer, refusal, take_reason},
@@ -44,6 +44,7 @@ struct Message {
     text: Visible,
     is_cut: bool,
     size: String,
+    files: Vec<File>,
     /// Status of the turn, unless it is complete.
     status: Option<&'static str>,
     error: Option<Visible>,
@@ -153,10 +154,14 @@ pub(crate) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let texts = frame.texts;
-    let Page { row, messages, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion } = found;
+    let Page { row, messages, files, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion } = found;
     let mut plan_of: HashMap<MessageId, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
         plan_of.entry(step.message_id).or_default().push(step_of(step, texts));
+    }
+    let mut files_of: HashMap<MessageId, Vec<File>> = HashMap::new();
+    for file in files {
+        files_of.entry(file.message_id).or_default().push(File::of(file, texts));
     }
     let mut models_of: HashMap<MessageId, Vec<ModelCall>> = HashMap::new();
     for call in model_calls {
@@ -187,6 +192,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         who: if message.role == Role::User { texts.person() } else { texts.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
         size: texts.size_text(message.content_bytes),
+        files: files_of.remove(&message.id).unwrap_or_default(),
         status: Some(texts.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: visible(message.content),
         error: message.error.map(visible),

@@ -13,8 +13,11 @@ pub(crate) fn datetime(at: &DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Formats a cost, given in billionths of the currency, with six decimal places.
+/// Formats a cost, given in billionths of the currency, with six decimal places. A model without prices costs `0`.
 pub(crate) fn cost(nanos: i64) -> String {
+    if nanos == 0 {
+        return "0".to_owned();
+    }
     format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
 }
 
@@ -32,7 +35,7 @@ mod tests {
 
     #[test]
     fn numbers_have_a_suitable_precision() {
-        assert_eq!(cost(1_234_567_890), "1.234567");
+        assert_eq!([cost(1_234_567_890), cost(0)], ["1.234567", "0"]);
         assert_eq!([number(7), number(1234), number(1_234_567)], ["7", "1,234", "1,234,567"]);
     }
 }

@@ -12,12 +12,14 @@ use tallybook_conversations::index_all_messages;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 
 use super::{
-    kit::{ADMIN, PASSWORD, Team, Who},
+    kit::{ADMIN, PASSWORD, Team, Who, with_admin},
     tool_history::say_why,
 };
 use crate::{
+    file_stores::admin_with,
+    files::PNG,
     operator_commands::{admin, said},
-    support::{Engine, Program, TestApp, on_every_engine, rows},
+    support::{Engine, FileStore, Program, TestApp, on_every_engine, rows},
 };
 
 /// Text in everything that the erased user wrote.
@@ -100,7 +102,48 @@ fn erase_with(engine: &Engine, model: &MockLlm, name: &str, line: &str) -> Outpu
     child.wait_with_output().unwrap()
 }
 
+/// Erases a user who has a file of their own, in a message, and one with the content of another user's file.
+async fn assert_objects_are_erased(engine: Engine, store: FileStore) {
+    let model = MockLlm::start().await.unwrap();
+    with_admin(&engine).await;
+    let mut command = Program::command(&engine, &model);
+    let command = command.env("ACCOUNTS", "on").envs(store.variables());
+    let team = Team::of(TestApp::launch_command(&engine, command));
+    let root = team.sign_in(ADMIN).await;
+    let (who, _) = team.user(&root, NAME).await;
+    let upload = async |who: &Who, name: &str, content: &'static [u8]| {
+        let request = team.request(who, Method::POST, &format!("/api/files?name={name}")).body(content);
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::CREATED);
+        response.json::<Value>().await.unwrap()
+    };
+    let same = upload(&root, "same.txt", b"Both have this.").await;
+    let kept = store.keys();
+    upload(&who, "same.txt", b"Both have this.").await;
+    let own = upload(&who, "picture.png", PNG).await;
+    assert!(store.keys().len() > kept.len(), "{:?}", store.keys());
+    let path = format!("/api/conversations/{}/messages", team.conversation(&who).await);
+    model.reply([text("A picture.")]);
+    let question = json!({"parts": [{"type": "image", "file_id": own["id"]}]});
+    let answer = team.send(&who, Method::POST, &path, question).await.text().await.unwrap();
+    assert!(answer.contains("event: message_end"), "{answer}");
+
+    let (is_done, words) = admin_with(&engine, &model, &store, &["erase", NAME, "--yes"]);
+    assert!(is_done, "{words}");
+    assert_eq!(store.keys(), kept);
+    let content = team.get(&root, &format!("/api/files/{}/content", same["id"].as_str().unwrap())).await;
+    assert_eq!(content.text().await.unwrap(), "Both have this.");
+}
+
 on_every_engine! {
+    async fn an_erased_users_objects_in_a_folder_are_gone(engine: Engine) {
+        assert_objects_are_erased(engine, FileStore::folder()).await;
+    }
+
+    async fn an_erased_users_objects_in_a_bucket_are_gone(engine: Engine) {
+        assert_objects_are_erased(engine, FileStore::bucket()).await;
+    }
+
     /// Nothing that the user wrote remains, in any column of any table, while a turn runs and the server uses the
     /// database.
     async fn an_erased_user_is_mentioned_nowhere(engine: Engine) {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Asks a question with an image, whose answer has reasoning and a tool call. Returns the conversation.
-async fn ask_with_image(team: &Team, model: &MockLlm, owner: &Who) -> String {
+pub(super) async fn ask_with_image(team: &Team, model: &MockLlm, owner: &Who) -> String {
     let uuid = team.conversation(owner).await;
     let upload = team.request(owner, Method::POST, "/api/files?name=heron.png").body(PNG).send().await.unwrap();
     let file: Value = upload.json().await.unwrap();

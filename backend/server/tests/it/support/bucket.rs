@@ -1,24 +1,46 @@
-//! An S3-compatible store in memory, which a test can make unreachable.
+//! An S3-compatible store in memory, which a test can make unreachable, slow, or silent.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    io,
+    sync::Arc,
+    time::Duration,
 };
 
 use actix_web::{
     App, HttpRequest, HttpResponse, HttpResponseBuilder, HttpServer,
+    body::SizedStream,
     dev::ServerHandle,
     http::{Method, StatusCode, header},
     web,
 };
+use chrono::{DateTime, SecondsFormat, Utc};
+use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use url::form_urlencoded;
 
 /// Path of the bucket.
 const BUCKET: &str = "/bucket/";
+
+/// Size of the pieces in which a slow store sends an object, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Interval between two pieces of a slow store. A mebibyte takes 0.4 seconds.
+const PIECE_INTERVAL: Duration = Duration::from_millis(25);
+
+/// Behavior of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BucketState {
+    Up,
+    /// Answers each request with 503.
+    Down,
+    /// Accepts requests and never answers.
+    Silent,
+    /// Sends half of the requested content, and nothing more.
+    Stalling,
+    /// Sends content slowly.
+    Slow,
+}
 
 /// A running store. It stops when it is dropped.
 pub(crate) struct Bucket {
@@ -27,17 +49,31 @@ pub(crate) struct Bucket {
     server: ServerHandle,
 }
 
-#[derive(Default)]
 struct State {
-    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    objects: Mutex<BTreeMap<String, Object>>,
     /// Parts of unfinished uploads, by the key of the object and the number of the part.
     parts: Mutex<HashMap<String, BTreeMap<u32, Vec<u8>>>>,
-    is_down: AtomicBool,
+    behavior: Mutex<BucketState>,
+}
+
+struct Object {
+    content: Vec<u8>,
+    written_at: DateTime<Utc>,
+}
+
+impl Object {
+    fn new(content: Vec<u8>) -> Self {
+        Self { content, written_at: Utc::now() }
+    }
 }
 
 impl Bucket {
     pub(crate) fn start() -> Self {
-        let state = Arc::new(State::default());
+        let state = Arc::new(State {
+            objects: Mutex::default(),
+            parts: Mutex::default(),
+            behavior: Mutex::new(BucketState::Up),
+        });
         let data = web::Data::from(Arc::clone(&state));
         let app = move || {
             let payload = web::PayloadConfig::new(64 * 1024 * 1024);
@@ -63,9 +99,20 @@ impl Bucket {
         ]
     }
 
-    /// Makes the store answer each request with 503, or not any more.
-    pub(crate) fn set_down(&self, is_down: bool) {
-        self.state.is_down.store(is_down, Ordering::Relaxed);
+    /// Changes the behavior of the store for all requests that begin from now on.
+    pub(crate) fn set_state(&self, state: BucketState) {
+        *self.state.behavior.lock() = state;
+    }
+
+    /// Writes an object that appears to be this old.
+    pub(crate) fn write(&self, key: &str, content: &[u8], age: Duration) {
+        let object = Object { content: content.to_vec(), written_at: Utc::now() - age };
+        self.state.objects.lock().insert(key.to_owned(), object);
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&self, key: &str) {
+        self.state.objects.lock().remove(key);
     }
 
     /// Returns the keys of all objects.
@@ -82,8 +129,11 @@ impl Drop for Bucket {
 }
 
 async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>) -> HttpResponse {
-    if state.is_down.load(Ordering::Relaxed) {
-        return HttpResponse::ServiceUnavailable().finish();
+    let behavior = *state.behavior.lock();
+    match behavior {
+        BucketState::Down => return HttpResponse::ServiceUnavailable().finish(),
+        BucketState::Silent => std::future::pending().await,
+        BucketState::Up | BucketState::Stalling | BucketState::Slow => {}
     }
     let query: HashMap<String, String> =
         form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect();
@@ -99,7 +149,7 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
                 let number = number.parse().expect("a number");
                 parts.entry(key).or_default().insert(number, body.to_vec());
             } else {
-                objects.insert(key, body.to_vec());
+                objects.insert(key, Object::new(body.to_vec()));
             }
             ok().finish()
         }
@@ -108,13 +158,19 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
                  <UploadId>1</UploadId></InitiateMultipartUploadResult>"
         )),
         Method::POST if query.contains_key("uploadId") => {
-            let content = parts.remove(&key).unwrap_or_default().into_values().flatten().collect();
-            let done = xml(&format!(
+            // A client that got no answer repeats the request.
+            match parts.remove(&key) {
+                Some(parts) => {
+                    let content = parts.into_values().collect::<Vec<_>>().concat();
+                    objects.insert(key.clone(), Object::new(content));
+                }
+                None if objects.contains_key(&key) => {}
+                None => return HttpResponse::NotFound().finish(),
+            }
+            xml(&format!(
                 "<CompleteMultipartUploadResult><Bucket>bucket</Bucket><Key>{key}</Key>\
                  <ETag>\"1\"</ETag></CompleteMultipartUploadResult>"
-            ));
-            objects.insert(key, content);
-            done
+            ))
         }
         Method::POST if query.contains_key("delete") => {
             let names = String::from_utf8_lossy(&body).into_owned();
@@ -128,10 +184,11 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
         }
         Method::GET if query.contains_key("list-type") => {
             let prefix = query.get("prefix").map_or("", String::as_str);
-            let listed = objects.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(name, content)| {
-                let size = content.len();
+            let listed = objects.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(name, object)| {
+                let size = object.content.len();
+                let written_at = object.written_at.to_rfc3339_opts(SecondsFormat::Millis, true);
                 format!(
-                    "<Contents><Key>{name}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+                    "<Contents><Key>{name}</Key><LastModified>{written_at}</LastModified>\
                      <ETag>\"1\"</ETag><Size>{size}</Size></Contents>"
                 )
             });
@@ -140,8 +197,8 @@ async fn answer(request: HttpRequest, body: web::Bytes, state: web::Data<State>)
                 "<ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
             ))
         }
-        Method::GET => match objects.get(&key) {
-            Some(content) => range(&request, content),
+        Method::GET | Method::HEAD => match objects.get(&key) {
+            Some(object) => range(&request, &object.content, behavior),
             None => HttpResponse::NotFound().finish(),
         },
         Method::DELETE => {
@@ -165,16 +222,40 @@ fn xml(content: &str) -> HttpResponse {
 }
 
 /// Returns the range of an object that was requested, or all of it.
-fn range(request: &HttpRequest, content: &[u8]) -> HttpResponse {
+fn range(request: &HttpRequest, content: &[u8], behavior: BucketState) -> HttpResponse {
     let asked = request.headers().get(header::RANGE).and_then(|value| value.to_str().ok());
     let Some(asked) = asked.and_then(|asked| asked.strip_prefix("bytes=")) else {
-        return ok().body(content.to_vec());
+        return send(ok(), content, behavior);
     };
     let (first, last) = asked.split_once('-').expect("a range");
     let first: usize = first.parse().expect("a number");
+    if first >= content.len() {
+        return HttpResponse::RangeNotSatisfiable().finish();
+    }
     let last = last.parse().unwrap_or(usize::MAX).min(content.len() - 1);
     let mut answer = ok();
     answer.status(StatusCode::PARTIAL_CONTENT);
     answer.insert_header((header::CONTENT_RANGE, format!("bytes {first}-{last}/{}", content.len())));
-    answer.body(content[first..=last].to_vec())
+    send(answer, &content[first..=last], behavior)
+}
+
+/// Sends content at the speed of the store.
+fn send(mut answer: HttpResponseBuilder, content: &[u8], behavior: BucketState) -> HttpResponse {
+    let length = content.len() as u64;
+    let content = web::Bytes::copy_from_slice(content);
+    match behavior {
+        BucketState::Stalling => {
+            let half = Ok::<_, io::Error>(content.slice(..content.len() / 2));
+            answer.body(SizedStream::new(length, stream::iter([half]).chain(stream::pending())))
+        }
+        BucketState::Slow => {
+            let pieces: Vec<_> = content.chunks(PIECE_BYTES).map(web::Bytes::copy_from_slice).collect();
+            let paced = stream::iter(pieces).then(async |piece| {
+                tokio::time::sleep(PIECE_INTERVAL).await;
+                Ok::<_, io::Error>(piece)
+            });
+            answer.body(SizedStream::new(length, Box::pin(paced)))
+        }
+        BucketState::Up | BucketState::Down | BucketState::Silent => answer.body(content),
+    }
 }

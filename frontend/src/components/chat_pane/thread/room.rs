@@ -6,6 +6,9 @@ use web_sys::HtmlElement;
 
 use crate::scroll::content_height;
 
+/// Maximum padding above the first message.
+const AREA_PADDING_PX: i32 = 8;
+
 /// The empty space below the newest answer. With it, a new question can be at the top of the view while its answer
 /// grows. It is only as high as needed, and zero in a conversation that is opened.
 #[derive(Clone, Copy)]
@@ -46,9 +49,10 @@ impl Room {
     }
 }
 
-/// Returns the position of the newest question in the area.
+/// Returns the position of the newest question in the area. The first one is at 0: the padding above it stays visible.
 fn newest_question(area: &HtmlElement) -> Option<i32> {
     let found = area.query_selector_all(".message[data-role=user], .first-question").ok()?;
     let newest = found.item(found.length().checked_sub(1)?)?;
-    Some(newest.dyn_ref::<HtmlElement>()?.offset_top())
+    let position = newest.dyn_ref::<HtmlElement>()?.offset_top();
+    Some(if position <= AREA_PADDING_PX { 0 } else { position })
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tallybook_files::UserSize;
-use tallybook_tool_history::{Figures, Ratings, ToolFigures, Usage};
+use tallybook_tool_history::{DurationBound, Figures, Ratings, ToolFigures, Usage};
 
 use super::{
     super::{format, i18n::Messages},
@@ -15,10 +15,6 @@ use super::{
 /// line has the total of the other rows.
 const FIRST_ROWS: usize = 50;
 const MAX_ROWS: usize = 2000;
-
-/// End of the last range of durations that has one, and the number for longer durations, in milliseconds.
-const LONGEST_KNOWN_MS: i64 = 600_000;
-const LONGEST_DURATION_MS: i64 = 3_600_000;
 
 /// Length of the longest bar, in units of the picture.
 const LENGTH: i64 = 1000;
@@ -91,23 +87,22 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Opti
     let rest = tools.split_off(tools.len().min(shown.rows()));
     let most = tools.iter().map(|(_, tool)| tool.count.calls).max()?;
     // Both duration columns have the same scale.
-    let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
-    let within = |ms: Option<i64>| Cell {
-        // The figures know only in which range a duration is. The last range has no end.
-        text: match ms {
+    let longest = tools.iter().filter_map(|(_, tool)| tool.within(95)).map(milliseconds).max().unwrap_or_default();
+    let within = |bound: Option<DurationBound>| Cell {
+        text: match bound {
             None => "–".to_owned(),
-            Some(LONGEST_DURATION_MS..) => format!("> {}", texts.duration_text(LONGEST_KNOWN_MS)),
-            Some(ms) => format!("≤ {}", texts.duration_text(ms)),
+            Some(DurationBound::MoreThan(ms)) => format!("> {}", texts.duration_text(ms)),
+            Some(DurationBound::AtMost(ms)) => format!("≤ {}", texts.duration_text(ms)),
         },
-        length: length(ms.unwrap_or_default(), longest),
+        length: length(bound.map(milliseconds).unwrap_or_default(), longest),
     };
     let row = |(name, tool): (&String, &ToolFigures)| {
         let failed = tool.count.failed_permille();
         let cells = [
             Cell { text: format::number(tool.count.calls), length: length(tool.count.calls, most) },
             Cell { text: percent(failed), length: length(failed, 1000) },
-            within(tool.within_ms(50)),
-            within(tool.within_ms(95)),
+            within(tool.within(50)),
+            within(tool.within(95)),
         ];
         (name.clone(), cells)
     };
@@ -116,6 +111,13 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Opti
         rows: tools.into_iter().map(row).collect(),
         more: (!rest.is_empty()).then(|| texts.more_tools(rest.len(), &format::number(of_rest))),
     })
+}
+
+/// Returns the number that the bar of a duration shows.
+fn milliseconds(bound: DurationBound) -> i64 {
+    match bound {
+        DurationBound::AtMost(ms) | DurationBound::MoreThan(ms) => ms,
+    }
 }
 
 /// Returns the tables of model usage: by day, model, user, and purpose. Empty tables are left out.

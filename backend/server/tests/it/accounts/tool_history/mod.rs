@@ -6,6 +6,7 @@ mod deciders;
 mod decisions;
 mod export;
 mod figures;
+mod files;
 mod filters;
 mod hidden_characters;
 mod kit;

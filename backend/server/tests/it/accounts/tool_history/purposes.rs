@@ -59,7 +59,7 @@ on_every_engine! {
             let figures = without_bars(&page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await);
             let told = [("plain", "Direct API calls")];
             for (number, (_, name)) in (1..).zip(PURPOSES.into_iter().chain(told)) {
-                let cost = if number == 8 { "0.000000".to_owned() } else { format!("0.{:06}", 5 * number) };
+                let cost = if number == 8 { "0".to_owned() } else { format!("0.{:06}", 5 * number) };
                 let row = figures.split(&format!("<th scope=\"row\">{name}</th>")).nth(1);
                 let row = row.unwrap_or_else(|| panic!("{name}: {figures}")).split("</tr>").next().unwrap();
                 assert!(row.starts_with(&format!("<td>1</td><td>{number},000</td><td>{number}</td>")), "{name}: {row}");
