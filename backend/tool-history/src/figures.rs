@@ -57,7 +57,7 @@ pub struct Ratings {
     pub down: i64,
 }
 
-/// What the statistics know of a duration, in milliseconds: they count durations in buckets.
+/// A bound of a duration, in milliseconds. The statistics count durations in buckets, so they know no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DurationBound {
     /// At most so long.

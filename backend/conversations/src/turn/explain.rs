@@ -96,8 +96,9 @@ async fn explain(
     let question = match answer.parent_id {
         Some(id) => messages::find_message(&context.db, conversation_id, id).await?.map(|question| question.content),
         None => None,
-    };
-    let asked = ask(context, model, &question.unwrap_or_default(), answer, &calls);
+    }
+    .unwrap_or_default();
+    let asked = ask(context, model, &question, answer, &calls);
     let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
     Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
 }
