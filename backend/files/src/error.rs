@@ -53,6 +53,9 @@ pub enum FilesError {
     /// The disk of the folder in `FILES_URL` is full.
     #[error("The server's storage for files is full. Ask an admin to free space.")]
     StoreFull(#[source] object_store::Error),
+    /// The content is in a folder or a bucket, but `FILES_URL` is not set.
+    #[error("The content of files is not in the database. Set FILES_URL as for the server, and start again.")]
+    StoreUnknown,
     /// Stored content is missing or damaged.
     #[error("The content of this file is damaged. Ask the administrator to run `tallybook admin check`.")]
     Damaged,

@@ -57,7 +57,8 @@ impl Objects {
             StorageUrl::Folder(folder) => {
                 std::fs::create_dir_all(folder).map_err(FilesError::Temporary)?;
                 let store = LocalFileSystem::new_with_prefix(folder).map_err(store_failed)?;
-                (Arc::new(store.with_automatic_cleanup(true)), Path::default())
+                // Otherwise a stored file could be empty after a power failure.
+                (Arc::new(store.with_automatic_cleanup(true).with_fsync(true)), Path::default())
             }
             StorageUrl::S3 { url } => {
                 tallybook_http_client::install_crypto_provider();

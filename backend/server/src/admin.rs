@@ -219,9 +219,11 @@ async fn erase(settings: &Settings, name: &str) -> anyhow::Result<String> {
     let db = Database::connect(&settings.database_url).await?;
     let accounts = Accounts::new(db.clone(), settings.accounts.clone());
     let work = async {
+        let files = Files::new(db.clone(), settings.files.clone())?;
+        files.check_erasable().await?;
         let user = accounts.begin_erasure(name).await?;
         let conversations = tallybook_conversations::erase_conversations(&db, user).await?;
-        Files::new(db.clone(), settings.files.clone())?.erase(user).await?;
+        files.erase(user).await?;
         Ok::<_, anyhow::Error>((conversations, accounts.finish_erasure(user).await?))
     };
     let erased = work.await;

@@ -192,6 +192,17 @@ pub(crate) async fn is_stored_at(db: &Database, sha256: &str, storage: &str) -> 
     Ok(count > 0)
 }
 
+/// Returns `true` if some content is not in the database.
+pub(crate) async fn has_objects(db: &Database) -> sqlx::Result<bool> {
+    let count: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM (SELECT 1 AS one FROM blobs WHERE storage <> ? LIMIT 1) AS objects"))
+        .bind(IN_DATABASE)
+        .fetch_value()
+        .await?;
+    Ok(count > 0)
+}
+
 /// Returns the number of complete contents, and their size in bytes.
 pub(crate) async fn sum(db: &Database) -> sqlx::Result<(i64, i64)> {
     db.reader()

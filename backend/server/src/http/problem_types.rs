@@ -74,7 +74,7 @@ pub(super) fn of_files(error: &FilesError) -> Kind {
         FilesError::Objects(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The storage is unreachable")
         }
-        FilesError::Damaged => INTERNAL,
+        FilesError::StoreUnknown | FilesError::Damaged => INTERNAL,
         FilesError::Storage(error) => of_storage(error),
     }
 }

@@ -65,14 +65,13 @@ fn row(session: Session, of: FilesOf, key: String, text: Language) -> AnyView {
             }
         }
     };
-    let name = file.with_untracked(|file| file.as_ref().map(|file| file.name.clone()).unwrap_or_default());
-    let remove_label = text.remove_file_named(&name);
+    let name = memo(move |_| file.with(|file| file.as_ref().map(|file| file.name.clone()).unwrap_or_default()));
     let can_retry = memo(move |_| file.with(|file| failure(file.as_ref()).is_some_and(|(_, can_retry)| can_retry)));
     view! {
         <li class="file-chip" data-testid="attachment" data-state=move || file.with(|file| state_name(file.as_ref()))>
             {move || file.with(|file| thumbnail(file.as_ref()))}
             <span class="file-words">
-                <span class="file-name" dir="auto">{name}</span>
+                <span class="file-name" dir="auto">{move || name.get()}</span>
                 <span class="file-note">
                     {move || file.with(|file| note(file.as_ref(), text))}
                 </span>
@@ -97,7 +96,7 @@ fn row(session: Session, of: FilesOf, key: String, text: Language) -> AnyView {
                 type="button"
                 class="button icon-only quiet small"
                 data-testid="remove-file"
-                aria-label=remove_label
+                aria-label=move || name.with(|name| text.remove_file_named(name))
                 title=text.remove_file()
                 on:click=remove
             >

@@ -92,6 +92,8 @@ impl State {
             file.upload = match uploaded {
                 Ok(stored) => {
                     out.push(Effect::ForgetFile(key.to_owned()));
+                    // The server removes characters that could mislead the reader of the name.
+                    file.name.clone_from(&stored.name);
                     Upload::Ready(message_file(stored))
                 }
                 Err(error) => Upload::Failed { reason: error.message(text), can_retry: error.may_succeed_later() },

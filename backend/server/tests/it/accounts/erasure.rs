@@ -128,6 +128,10 @@ async fn assert_objects_are_erased(engine: Engine, store: FileStore) {
     let answer = team.send(&who, Method::POST, &path, question).await.text().await.unwrap();
     assert!(answer.contains("event: message_end"), "{answer}");
 
+    let before = store.keys();
+    let (is_done, words) = said(&admin(&engine, &model, &["erase", NAME, "--yes"]));
+    assert!(!is_done && words.contains("Set FILES_URL as for the server, and start again."), "{words}");
+    assert_eq!((store.keys(), team.get(&who, "/api/me").await.status()), (before, StatusCode::OK));
     let (is_done, words) = admin_with(&engine, &model, &store, &["erase", NAME, "--yes"]);
     assert!(is_done, "{words}");
     assert_eq!(store.keys(), kept);

@@ -24,7 +24,7 @@ const PATH: &str = "/api/admin/settings";
 const DOCUMENTED: Duration = Duration::from_secs(2);
 
 /// Number of changes of which the fastest counts, because other tests may delay each of them.
-const CHANGES: usize = 6;
+const CHANGES: usize = 20;
 
 /// Returns `true` if the server offers to create an account. Unlike the list of settings, the page of the sign-in form
 /// does not look for changes.
