@@ -1,5 +1,6 @@
 // Tests that errors are reported, and that the conversation continues after them.
 
+import type { Route } from "@playwright/test";
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -103,4 +104,39 @@ test("a refused first message creates no conversation", async ({ page, request, 
   await page.getByTestId("send").click();
   await expect(new ChatPage(page).answers.last()).toContainText("5");
   expect(await titles()).toBe(before + 1);
+});
+
+test("the conversation of a refused first message is deleted, even if that fails at first", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await page.goto("/");
+  await alive(page);
+  const conversations = async () => (await (await request.get("/api/conversations")).json()).items.length;
+  const before = await conversations();
+  const deletions: string[] = [];
+  await page.route("**/api/conversations/*", async (route) => {
+    if (route.request().method() !== "DELETE") return route.continue();
+    deletions.push(route.request().url());
+    await (deletions.length === 1 ? route.abort() : route.continue());
+  });
+  await page.getByTestId("composer").fill("x".repeat(100_001));
+  await page.getByTestId("send").click();
+  await expect(page.getByTestId("notice")).toBeVisible();
+  await expect.poll(() => deletions.length).toBe(2);
+  await expect.poll(conversations).toBe(before);
+});
+
+test("the conversation of a first message stays if a proxy's error hides that the server stored it", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await page.goto("/");
+  await alive(page);
+  const hide = async (route: Route) => {
+    await route.fetch();
+    await route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" });
+  };
+  await page.route("**/messages", hide, { times: 1 });
+  const chat = new ChatPage(page);
+  await expect(await chat.ask("What is 2 + 3?")).toContainText("5");
+  await expect(chat.messages).toHaveCount(2);
+  await page.reload();
+  await expect(chat.messages).toHaveCount(2);
 });

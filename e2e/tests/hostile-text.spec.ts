@@ -1,5 +1,6 @@
 // Tests that untrusted text stays text wherever the page shows it, live and after a reload.
 
+import type { Locator } from "@playwright/test";
 import { alive } from "../kit/chat.ts";
 import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
@@ -68,4 +69,15 @@ test("texts of models and tools, from the API", async ({ page }) => {
   await expect(page.getByTestId("tool-call-details")).toHaveCount(2);
   await expect(page.getByRole("alert")).toHaveText(ALL);
   await harmless();
+});
+
+test("very long words are drawn without kerning, which would block the page", async ({ page }) => {
+  const word = "AV".repeat(5000);
+  await open(page, conversation("Long", [[word, { content: `# ${word}\n\n${word}\n\nShort.` }]]));
+  const kerning = (place: Locator) => place.evaluate((element) => getComputedStyle(element).fontKerning);
+  const answer = page.locator("article").last();
+  for (const place of [page.locator(".bubble-text"), answer.locator(".prose :is(h1, h2, h3)"), answer.locator(".prose p").first(), page.getByTestId("composer")]) {
+    expect(await kerning(place)).toBe("none");
+  }
+  expect(await kerning(answer.locator(".prose p").last())).toBe("auto");
 });

@@ -82,6 +82,40 @@ test("the messages and the message field that the server rendered never leave th
   await expect(page.locator("#page, main, .thread, .messages, .dock, .composer, #composer"), "there is one of each").toHaveCount(7);
 });
 
+test("a translation of the messages survives that they become interactive", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  const release = await holdProgram(page);
+  await page.goto(address, { waitUntil: "commit" });
+  const answer = page.locator("article").last();
+  await answer.locator(".prose").last().waitFor();
+  // As Chrome does: an element takes the place of each text.
+  await page.locator("article").evaluateAll((articles) => {
+    const texts: Text[] = [];
+    for (const article of articles) {
+      const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) texts.push(walker.currentNode as Text);
+    }
+    // The page writes times itself, and again when they change.
+    for (const text of texts.filter(({ data, parentElement }) => data.trim() && !parentElement!.closest("time"))) {
+      const font = document.createElement("font");
+      font.append(`«${text.data}»`);
+      text.replaceWith(font);
+    }
+    getSelection()!.selectAllChildren(articles[0]!);
+  });
+  const translated = await page.locator(".bubble-text, .prose, .tool-group .tool-name").allTextContents();
+  expect(translated.length).toBeGreaterThan(2);
+  const selected = await page.evaluate(() => getSelection()!.toString());
+  expect(selected).toContain("«");
+  release();
+  await mounted(page);
+  await answer.getByTestId("tool-group").press("Enter");
+  await expect(answer.getByTestId("tool-call").first()).toBeVisible();
+  for (const text of translated) expect(text).toMatch(/^\s*«.*»\s*$/s);
+  expect(await page.locator(".bubble-text, .prose, .tool-group .tool-name").allTextContents()).toEqual(translated);
+  expect(await page.evaluate(() => getSelection()!.toString())).toBe(selected);
+});
+
 test("a page becomes interactive while the user selects text with the mouse", async ({ page, request }) => {
   const address = await converse(request, 2);
   const release = await holdProgram(page);

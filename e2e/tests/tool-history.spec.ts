@@ -56,6 +56,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await check();
 
     await page.goto("/admin/figures?range=24h");
+    await expect(page.locator(".book-head [aria-current=page]")).toHaveAttribute("href", "/admin/figures");
     await expect(page.getByTestId("chart-calls")).toBeVisible();
     await check();
 

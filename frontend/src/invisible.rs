@@ -28,7 +28,7 @@ const MAX_MARKS: usize = 1000;
 
 /// A part of a text as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownPart {
     /// Text that can be shown as it is.
     Text(String),
     /// Codes of hidden characters, or the number of collapsed lines.
@@ -36,7 +36,7 @@ pub enum Shown {
 }
 
 /// Returns the parts of a text with marks in the place of what cannot be seen.
-pub fn shown(text: &str, language: Language) -> Vec<Shown> {
+pub fn shown(text: &str, language: Language) -> Vec<ShownPart> {
     let (mut parts, mut marks, mut words) = (Vec::new(), 0, String::new());
     for piece in pieces(text) {
         let mark = match piece {
@@ -51,10 +51,10 @@ pub fn shown(text: &str, language: Language) -> Vec<Shown> {
         if marks > MAX_MARKS {
             words.push_str(&mark);
         } else {
-            parts.extend([Shown::Text(std::mem::take(&mut words)), Shown::Mark(mark)]);
+            parts.extend([ShownPart::Text(std::mem::take(&mut words)), ShownPart::Mark(mark)]);
         }
     }
-    parts.push(Shown::Text(words));
+    parts.push(ShownPart::Text(words));
     parts
 }
 

@@ -15,7 +15,7 @@ use crate::{
 /// The state of the models of this page. Its signals belong to the component that created it.
 #[derive(Clone, Copy)]
 pub(crate) struct Models {
-    held: StoredValue<Held>,
+    data: StoredValue<ModelData>,
     /// Changes with the catalog. A signal of the catalog itself would add much code.
     changed: RwSignal<bool>,
     /// A conversation or the new chat, and the model that was chosen there. If none was chosen, a conversation has
@@ -29,7 +29,7 @@ pub(crate) struct Models {
 }
 
 /// The data that is not a signal.
-struct Held {
+struct ModelData {
     /// The models, in the server's order.
     catalog: Vec<CatalogModel>,
     /// Number of choices that the user has made on this page.
@@ -48,7 +48,7 @@ impl Models {
     ) -> Self {
         let opened = opened.map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
         let models = Self {
-            held: StoredValue::new(Held { catalog: list.items, choices: 0, chosen_for: None }),
+            data: StoredValue::new(ModelData { catalog: list.items, choices: 0, chosen_for: None }),
             changed: RwSignal::new(false),
             chosen: RwSignal::new(opened),
             new_chat: RwSignal::new(new_chat),
@@ -72,7 +72,7 @@ impl Models {
     }
 
     fn read<T>(self, read: impl FnOnce(&[CatalogModel]) -> T) -> T {
-        self.held.with_value(|held| read(&held.catalog))
+        self.data.with_value(|data| read(&data.catalog))
     }
 
     fn read_tracked<T>(self, read: impl FnOnce(&[CatalogModel]) -> T) -> T {
@@ -88,9 +88,9 @@ impl Models {
     /// Loads the list of models again. If that fails, the page keeps the list that it has.
     pub(crate) async fn reload(self) {
         if let Ok(list) = api::list_models().await
-            && self.held.try_with_value(|held| held.catalog != list.items) == Some(true)
+            && self.data.try_with_value(|data| data.catalog != list.items) == Some(true)
         {
-            self.held.update_value(|held| held.catalog = list.items);
+            self.data.update_value(|data| data.catalog = list.items);
             self.changed.update(|changed| *changed = !*changed);
         }
     }
@@ -145,7 +145,7 @@ impl Models {
     /// Returns the model of a conversation if the user has chosen it since the page was loaded, and has chosen none
     /// elsewhere since. Not tracked.
     pub(crate) fn chosen_here(self, conversation: Option<Uuid>) -> Option<String> {
-        let has_chosen = conversation.is_some() && self.held.with_value(|held| held.chosen_for == conversation);
+        let has_chosen = conversation.is_some() && self.data.with_value(|data| data.chosen_for == conversation);
         has_chosen.then(|| untrack(|| self.chosen(conversation)).unwrap_or_else(|| self.default_name()))
     }
 
@@ -193,13 +193,13 @@ impl Models {
         let model = Some(name).filter(|name| conversation.is_none() || *name != self.default_name());
         self.notice.set(None);
         self.learn(conversation, model.clone());
-        let number = self.held.with_value(|held| held.choices) + 1;
-        self.held.update_value(|held| (held.choices, held.chosen_for) = (number, conversation));
+        let number = self.data.with_value(|data| data.choices) + 1;
+        self.data.update_value(|data| (data.choices, data.chosen_for) = (number, conversation));
         let Some(uuid) = conversation else { return };
         spawn_local(async move {
             let Err(error) = api::choose_model(uuid, model.clone()).await else { return };
             let seen = self.chosen.try_with_untracked(|(shown, now)| (*shown == conversation, *now == model));
-            let Some((true, is_still)) = seen.filter(|_| self.held.try_with_value(|held| held.choices) == Some(number))
+            let Some((true, is_still)) = seen.filter(|_| self.data.try_with_value(|data| data.choices) == Some(number))
             else {
                 return;
             };

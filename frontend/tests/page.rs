@@ -97,7 +97,7 @@ impl PageData for Data {
             changed: None,
         };
         let others = (0..self.other_tools).map(|number| format!("files__tool_{number}"));
-        let names = ["add", "subtract", "multiply", "divide", "evaluate"].map(str::to_owned).into_iter().chain(others);
+        let names = ["add", "subtract", "multiply", "divide", "sum_up"].map(str::to_owned).into_iter().chain(others);
         self.answer(Permitted {
             models: ModelList { items: vec![demo] },
             tools: names.map(|name| tool(&name)).collect(),
@@ -257,7 +257,7 @@ async fn a_conversation_is_readable_without_a_script() {
     assert!(places.is_sorted(), "text and calls are in order: {places:?}");
     assert!(html.contains("0.10000000000000000000000000000000000000001"), "every digit is there");
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
-    assert!(html.contains("2 tool calls") && html.contains("1 failed"), "finished neighbours are folded: {html}");
+    assert!(html.contains("2 tool calls") && html.contains("1 failed"), "finished neighbors are folded: {html}");
     assert!(html.contains("1,234 tokens in · 56 out"), "the usage is shown");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));

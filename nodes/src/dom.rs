@@ -8,6 +8,9 @@ use web_sys::Document;
 
 use crate::node::{Element, Node};
 
+/// Tag of the element with which the translation of Chrome replaces a text.
+const TRANSLATION_TAG: &str = "font";
+
 /// Tags that are drawings, and the namespace in which browsers create them.
 const DRAWING_TAGS: [&str; 2] = ["svg", "path"];
 const DRAWING_NAMESPACE: &str = "http://www.w3.org/2000/svg";
@@ -16,9 +19,9 @@ const DRAWING_NAMESPACE: &str = "http://www.w3.org/2000/svg";
 pub enum Drawn {
     /// A text.
     Text {
-        /// The node on the page.
-        place: web_sys::Text,
-        /// Its text.
+        /// The node on the page: a text, or the element with which the browser's translation replaced it.
+        place: web_sys::Node,
+        /// Its text, before a translation.
         text: String,
     },
     /// An element.
@@ -74,8 +77,9 @@ pub fn replace_changed(
     show(nodes, drawn, parent, next, Changed::Replaced)
 }
 
-/// Pairs an element on the page with the one whose HTML the server wrote there. Returns `None` if their content
-/// differs, for example because a browser extension changed it.
+/// Pairs an element on the page with the one whose HTML the server wrote there. Texts that the browser has translated
+/// meanwhile stay translated. Returns `None` if the content differs in another way, for example because a browser
+/// extension changed it.
 pub fn adopt(element: &Element, place: &web_sys::Element) -> Option<Drawn> {
     let children = if element.is_slot { Vec::new() } else { adopt_children(&element.children, place)? };
     Some(Drawn::Element { place: place.clone(), tag: element.tag, attributes: element.attributes.clone(), children })
@@ -92,8 +96,11 @@ fn adopt_children(nodes: &[Node], parent: &web_sys::Element) -> Option<Vec<Drawn
 fn adopt_node(node: &Node, place: web_sys::Node) -> Option<Drawn> {
     match node {
         Node::Text(text) => {
-            let place: web_sys::Text = place.dyn_into().ok()?;
-            (place.data() == *text).then(|| Drawn::Text { place, text: text.clone() })
+            let is_same = match place.dyn_ref::<web_sys::Text>() {
+                Some(place) => place.data() == *text,
+                None => place.node_name().eq_ignore_ascii_case(TRANSLATION_TAG),
+            };
+            is_same.then(|| Drawn::Text { place, text: text.clone() })
         }
         Node::Element(element) => {
             let place: web_sys::Element = place.dyn_into().ok()?;
@@ -204,9 +211,10 @@ impl Drawn {
     /// Updates this node to another one. Returns the other node if that needs a new node on the page.
     fn turn_into(&mut self, node: Node, changed: Changed) -> Result<Option<Node>, JsValue> {
         match (self, node) {
+            (Self::Text { text, .. }, Node::Text(wanted)) if *text == wanted => Ok(None),
             (Self::Text { place, text }, Node::Text(wanted)) => {
+                let Some(place) = place.dyn_ref::<web_sys::Text>() else { return Ok(Some(Node::Text(wanted))) };
                 match wanted.strip_prefix(text.as_str()) {
-                    Some("") => {}
                     Some(added) => place.append_data(added)?,
                     None => place.set_data(&wanted),
                 }
@@ -248,7 +256,7 @@ fn set_attributes(place: &web_sys::Element, held: &mut Attributes, wanted: Attri
 fn build(node: Node) -> Result<Drawn, JsValue> {
     let document = document()?;
     match node {
-        Node::Text(text) => Ok(Drawn::Text { place: document.create_text_node(&text), text }),
+        Node::Text(text) => Ok(Drawn::Text { place: document.create_text_node(&text).into(), text }),
         Node::Element(Element { tag, attributes, children, is_slot: _ }) => {
             let place = if DRAWING_TAGS.contains(&tag) {
                 document.create_element_ns(Some(DRAWING_NAMESPACE), tag)?

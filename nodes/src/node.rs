@@ -4,7 +4,10 @@
 
 use std::borrow::Cow;
 
-use crate::marks::bounded_text;
+use crate::{long_words::has_long_word, marks::bounded_text};
+
+/// Attribute of elements with text that contains a long word. The style turns kerning off in them.
+const LONG_WORD: &str = "data-long-word";
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +62,9 @@ impl Element {
 
     /// Sets the children.
     #[must_use]
-    pub fn with_children(mut self, children: Vec<Node>) -> Self {
-        self.children = children;
-        self
+    pub fn with_children(self, children: Vec<Node>) -> Self {
+        let is_long = children.iter().any(|child| matches!(child, Node::Text(text) if has_long_word(text)));
+        Self { children, ..self.marked(is_long) }
     }
 
     /// Adds a child.
@@ -82,14 +85,21 @@ impl Element {
 
     /// Adds text, with bounded runs of marks. It becomes part of a text that is there already.
     #[must_use]
-    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+    pub fn with_text(self, text: impl Into<String>) -> Self {
         let text = bounded_text(text.into());
-        match self.children.last_mut() {
+        let mut element = self.marked(has_long_word(&text));
+        match element.children.last_mut() {
             _ if text.is_empty() => {}
             Some(Node::Text(before)) => before.push_str(&text),
-            Some(Node::Element(_)) | None => self.children.push(Node::Text(text)),
+            Some(Node::Element(_)) | None => element.children.push(Node::Text(text)),
         }
-        self
+        element
+    }
+
+    /// Marks the element, once, if it has a long word.
+    fn marked(self, has_long_word: bool) -> Self {
+        let is_new = has_long_word && self.attribute(LONG_WORD).is_none();
+        self.with_mark(LONG_WORD, is_new)
     }
 
     /// Makes this a slot: other code creates its content.

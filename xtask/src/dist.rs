@@ -20,7 +20,7 @@ use crate::{
     build, notices,
     progress::{Step, say},
     shell,
-    ui::files_below,
+    ui::{files_below, optimize},
     workspace,
 };
 
@@ -77,7 +77,11 @@ pub(crate) struct Options {
 
 /// Builds the program, and packs it with the files that belong to it.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    // Checks the licenses first, so that a forbidden one shows before the long build.
+    // Checks these first, so that what is missing or forbidden shows before the long build.
+    ensure!(
+        options.quick || optimize::find().is_some(),
+        "a release needs wasm-opt, since its page would otherwise be about three times as large: run `npm ci` in e2e"
+    );
     let notices = notices::checked()?;
     let program = build::program(!options.quick)?;
     let step = Step::begin("packing", "");

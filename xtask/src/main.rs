@@ -51,7 +51,7 @@ enum Command {
     /// Build the page and the server, then run the server
     Run(run::Options),
     /// Run all tests: unit tests, integration tests on each database, and browser tests
-    Test,
+    Test(test::Options),
     /// Check imports, styles, prose, formatting and lints
     Lint(lint::Options),
     /// Draw the imports between the files of each crate; cycles are an error
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Build(options) => build::run(&options),
         Command::Run(options) => run::run(&options),
-        Command::Test => test::run(),
+        Command::Test(options) => test::run(&options),
         Command::Lint(options) => lint::run(&options),
         Command::Imports(options) => imports::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

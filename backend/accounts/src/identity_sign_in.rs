@@ -142,12 +142,12 @@ impl Accounts {
         let code = code.ok_or(OpenIdError::Stale)?;
         // Invalid codes count as failed attempts, so guessing codes is delayed like guessing passwords.
         let address = Subject::address(browser.address);
-        self.count_attempt(&address).await?;
+        let attempt = self.count_attempt(&address).await?;
         let redeemed = issuer.redeem(code, &flow, &back).await;
         // Only a response that proves nothing counts as a failed attempt. If the identity provider is down, that must
         // not delay password sign-ins from this address.
         if !matches!(redeemed, Err(OpenIdError::Untrusted { .. })) {
-            attempts::forgive(&self.context.db, &address).await?;
+            attempts::forgive(&self.context.db, &address, &attempt).await?;
         }
         let claims = redeemed?;
         if !issuer.settings().allows_email(claims.verified_email()) {

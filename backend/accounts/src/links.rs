@@ -187,6 +187,6 @@ impl Accounts {
     /// Counts an attempt to create an account, which may be a guess at an invitation token. Fails with
     /// `TooManyAttempts` if the network has made too many.
     pub(crate) async fn count_sign_up(&self, address: IpAddr) -> Result<(), AccountsError> {
-        self.count_attempt(&Subject::sign_up(address)).await
+        self.count_attempt(&Subject::sign_up(address)).await.map(|_| ())
     }
 }

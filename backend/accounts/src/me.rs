@@ -149,7 +149,7 @@ impl Accounts {
     ) -> Result<String, AccountsError> {
         let Some(name) = caller.name.as_deref() else { return Err(AccountsError::Off) };
         let (tried, address) = (Subject::confirmation(caller.user), Subject::address(address));
-        self.count_attempt(&address).await?;
+        let attempt = self.count_attempt(&address).await?;
         self.count_attempt(&tried).await?;
         let db = &self.context.db;
         let row = users::find_password(db, name).await?;
@@ -160,7 +160,7 @@ impl Accounts {
         }
         // If the account has no password, there is nothing to guess, so the attempt does not count as a failure either.
         attempts::forget(db, &tried).await?;
-        attempts::forgive(db, &address).await?;
+        attempts::forgive(db, &address, &attempt).await?;
         hash.ok_or(AccountsError::NoPassword)
     }
 }

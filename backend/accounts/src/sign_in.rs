@@ -1,6 +1,5 @@
 //! Signs users in with a password, and delays attempts to guess one.
 
-use chrono::{DateTime, Utc};
 use tallybook_database::{is_unique_violation, now};
 
 use super::{
@@ -9,7 +8,11 @@ use super::{
     names::spellings,
     secret::SecretHash,
     service::with_retries,
-    store::{attempts, known_browsers, users::PasswordRow},
+    store::{
+        attempts::{self, CountedAttempt, Counting},
+        known_browsers,
+        users::PasswordRow,
+    },
     throttle::Subject,
 };
 
@@ -26,8 +29,9 @@ impl Accounts {
         let found = self.find_by_name(name).await?;
         let user = found.as_ref().map(|row| row.id);
         let subjects = self.subjects(name, user, &browser).await?;
+        let mut counted = Vec::with_capacity(subjects.len());
         for subject in &subjects {
-            self.count_attempt(subject).await?;
+            counted.push(self.count_attempt(subject).await?);
         }
         let outcome = self.check(found, password).await;
         if matches!(outcome, Err(AccountsError::WrongNameOrPassword | AccountsError::Deactivated)) {
@@ -35,11 +39,11 @@ impl Accounts {
         }
         let user = outcome?;
         let (db, address) = (&self.context.db, Subject::address(browser.address));
-        for subject in &subjects {
+        for (subject, attempt) in subjects.iter().zip(&counted) {
             if subject.hash == address.hash {
                 // Removes only this attempt. An attacker with an account could otherwise reset the failures of the
                 // address.
-                attempts::forgive(db, subject).await?;
+                attempts::forgive(db, subject, attempt).await?;
             } else {
                 attempts::forget(db, subject).await?;
             }
@@ -82,23 +86,27 @@ impl Accounts {
 
     /// Counts an attempt as a failure before its outcome is known, so that concurrent attempts are limited like
     /// sequential ones. Fails with `TooManyAttempts` while the subject is delayed.
-    pub(crate) async fn count_attempt(&self, subject: &Subject) -> Result<(), AccountsError> {
-        let refused_until = match with_retries(|| self.count_once(subject)).await {
+    pub(crate) async fn count_attempt(&self, subject: &Subject) -> Result<CountedAttempt, AccountsError> {
+        let counting = match with_retries(|| self.count_once(subject)).await {
             // A concurrent attempt has just created the row.
             Err(AccountsError::Storage(error)) if is_unique_violation(&error) => {
                 with_retries(|| self.count_once(subject)).await?
             }
             outcome => outcome?,
         };
-        let Some(until) = refused_until else { return Ok(()) };
-        let seconds = u64::try_from((until - now()).num_seconds()).unwrap_or(0) + 1;
-        Err(AccountsError::TooManyAttempts { retry_after_secs: seconds })
+        match counting {
+            Counting::Counted(attempt) => Ok(attempt),
+            Counting::Blocked { until } => {
+                let seconds = u64::try_from((until - now()).num_seconds()).unwrap_or(0) + 1;
+                Err(AccountsError::TooManyAttempts { retry_after_secs: seconds })
+            }
+        }
     }
 
-    async fn count_once(&self, subject: &Subject) -> Result<Option<DateTime<Utc>>, AccountsError> {
+    async fn count_once(&self, subject: &Subject) -> Result<Counting, AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        let refused_until = attempts::count(&mut tx, subject, now() - ATTEMPTS_REMEMBERED).await?;
+        let counting = attempts::count(&mut tx, subject, now() - ATTEMPTS_REMEMBERED).await?;
         tx.commit().await?;
-        Ok(refused_until)
+        Ok(counting)
     }
 }

@@ -39,7 +39,7 @@ impl AgentService {
         Self { runner: ToolRunner::new(limits), prompt, limits }
     }
 
-    /// Sets the models that review high-risk calls; without any, only people decide.
+    /// Sets the models that review high-risk calls; without any, users decide.
     #[must_use]
     pub fn with_reviewers(self, reviewers: Option<Arc<Reviewers>>) -> Self {
         Self { runner: self.runner.with_reviewers(reviewers), ..self }

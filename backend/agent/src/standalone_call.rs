@@ -39,7 +39,7 @@ impl AgentService {
         let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
         let secrets = Secrets::of_arguments(hidden.map(|hidden| hidden.values).unwrap_or_default());
         runner.secrets.remember(&secrets);
-        tasks.spawn_on(runner.call(Box::pin(ready(call)), &secrets, slot, None), &runner.runtime);
+        tasks.spawn_on(runner.run_with_timeout(Box::pin(ready(call)), &secrets, slot, None), &runner.runtime);
         let returned = match tasks.join_next().await {
             Some(Ok(returned)) => returned,
             Some(Err(error)) => Err(describe_panic(&error)),
@@ -134,7 +134,7 @@ mod tests {
         let slots = service.runner().slots.clone();
         let slot = slots.clone().acquire_owned().await.ok();
         let call = Crowded::registry(10_000).begin("crowded", "{}", UserKey(1), ProgressSender::noop());
-        let running = tokio::spawn(service.runner().call(call, &Secrets::default(), slot, None));
+        let running = tokio::spawn(service.runner().run_with_timeout(call, &Secrets::default(), slot, None));
         sleep(Duration::from_secs(5)).await;
         assert_eq!(slots.available_permits(), 1, "other tools run meanwhile");
         sleep(Duration::from_millis(5500)).await;

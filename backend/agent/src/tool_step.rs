@@ -91,15 +91,15 @@ impl ToolRunner {
         Ok(StepEnd { results, usage: run.usage })
     }
 
-    /// Adds the timeout to a call; it begins when the tool has room for the call. While the call waits for room, it
-    /// releases its slot, so that it does not block other tools. Otherwise it holds the slot until the tool is done or
-    /// its time is up, even if the turn no longer waits for it.
+    /// Runs a call. Its timeout starts when the tool admits it. Until then, the call gives its slot among the running
+    /// calls to others, so that it does not block other tools. Afterwards it keeps the slot until the tool is done or the
+    /// timeout is over, even if the turn no longer waits for it.
     ///
     /// Images are stored for the user `images_of`. If it is `None`, they are left out.
     ///
     /// Work that a tool does on a thread can outlast the timeout, because nothing can end it. Those threads have a
     /// limit of their own, in `tallybook_tools`.
-    pub(crate) fn call(
+    pub(crate) fn run_with_timeout(
         &self,
         mut call: BoxFuture<'static, AdmittedCall>,
         own_secrets: &Secrets,
@@ -199,7 +199,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let values = call.secret_values();
         let call = self.tools.begin(&request.name, input_text, self.user_key, progress);
         let span = spans::execute_tool(&request.name, id);
-        let running = self.runner.call(call, &values, slot, Some(self.user_key)).instrument(span);
+        let running = self.runner.run_with_timeout(call, &values, slot, Some(self.user_key)).instrument(span);
         let task = self.running.tasks.spawn_on(running, &self.runner.runtime);
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())

@@ -65,7 +65,7 @@ pub enum ServiceError {
     #[error("The last answer here was not interrupted, so it cannot be continued. Send a message instead.")]
     NothingToResume,
     /// The catalog has no model with the requested name.
-    #[error("There is no model named {name:?}. There are: {names}.")]
+    #[error("No model is named {name:?}. The models are: {names}.")]
     UnknownModel {
         /// The requested name.
         name: String,

@@ -127,24 +127,30 @@ impl Contents {
     pub(crate) async fn purge_unreferenced(&self, hashes: impl Iterator<Item = &str>) -> Result<(), FilesError> {
         for sha256 in hashes {
             if let Some(blob) = blobs::find(&self.db, sha256).await? {
-                let deleted = blobs::delete_complete(&self.db, &blob).await;
-                self.delete_object(&blob, deleted).await?;
+                self.delete(&blob, blobs::delete_complete(&self.db, &blob)).await?;
             }
         }
         Ok(())
     }
 
-    /// Deletes the object with content whose row was deleted. Returns `false` if the row was not deleted.
-    pub(crate) async fn delete_object(&self, blob: &BlobRow, deleted: sqlx::Result<bool>) -> Result<bool, FilesError> {
-        let is_deleted = match deleted {
+    /// Deletes content: its row with `delete_row`, then its object. Returns `false` if the row was not deleted. Fails with
+    /// `StoreUnknown`, and deletes nothing, if the content is in an object but `FILES_URL` is not set.
+    pub(crate) async fn delete(
+        &self,
+        blob: &BlobRow,
+        delete_row: impl Future<Output = sqlx::Result<bool>>,
+    ) -> Result<bool, FilesError> {
+        let objects = match &self.objects {
+            _ if blob.storage == IN_DATABASE => None,
+            Some(objects) => Some(objects),
+            None => return Err(FilesError::StoreUnknown),
+        };
+        let is_deleted = match delete_row.await {
             Err(error) if is_referred_to(&error) => false,
             deleted => deleted?,
         };
         // After the row: if the process is killed in between, the object remains, which `admin check` finds.
-        if is_deleted
-            && blob.storage != IN_DATABASE
-            && let Some(objects) = &self.objects
-        {
+        if is_deleted && let Some(objects) = objects {
             objects.delete(&blob.storage).await?;
         }
         Ok(is_deleted)

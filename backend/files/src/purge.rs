@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Files {
-    /// Purges what is unused, at intervals. Never returns.
+    /// Purges unused files and contents periodically. Never returns.
     pub async fn run_maintenance(self) {
         loop {
             if let Err(error) = self.purge_unused().await {
@@ -59,7 +59,6 @@ impl Files {
 
     /// Purges content, unless a file refers to it or an upload has used it since `before`.
     async fn purge_content(&self, blob: &BlobRow, before: DateTime<Utc>) -> Result<bool, FilesError> {
-        let deleted = blobs::delete_unused(&self.db, &blob.sha256, before).await;
-        self.contents.delete_object(blob, deleted).await
+        self.contents.delete(blob, blobs::delete_unused(&self.db, &blob.sha256, before)).await
     }
 }

@@ -70,8 +70,8 @@ pub(crate) struct Server {
     slots: FairSemaphore<UserKey>,
     /// Notified when a call finds that the server may be gone.
     health_check_requested: Notify,
-    /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer
-    /// era's request.
+    /// `true` if the server gets `initialize` at once, because it gave an unexpected answer to the first request of the
+    /// newer protocol.
     uses_initialize: AtomicBool,
 }
 

@@ -160,7 +160,7 @@ impl RuntimeSettings {
         Ok(service)
     }
 
-    /// Applies changes that other servers of the database made, and those that could not be applied at once. Never
+    /// Applies changes that other replicas made, and those that could not be applied at once. Never
     /// returns.
     pub async fn watch(self, is_embedded: bool) {
         let interval = if is_embedded { EMBEDDED_POLL_INTERVAL } else { POLL_INTERVAL };
@@ -216,7 +216,7 @@ impl RuntimeSettings {
         Ok(())
     }
 
-    /// Makes the other servers of the database read the accepted definitions of tools again, within two seconds.
+    /// Makes the other replicas read the accepted definitions of tools again, within two seconds.
     pub async fn announce_accepted_definitions(&self) -> Result<(), SettingsError> {
         let announce = || async {
             let mut tx = self.context.db.begin().await?;

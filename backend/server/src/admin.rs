@@ -84,7 +84,7 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
 fn check_exists(settings: &Settings) -> anyhow::Result<()> {
     let Some(file) = settings.database_url.missing_file() else { return Ok(()) };
     anyhow::bail!(
-        "there is no database at {}. Run this command in the folder in which the server runs, or set DATABASE_URL.",
+        "the database {} does not exist. Run this command in the folder in which the server runs, or set DATABASE_URL.",
         file.display()
     );
 }

@@ -60,7 +60,7 @@ pub struct Ratings {
 /// A bound of a duration, in milliseconds. The statistics count durations in buckets, so they know no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DurationBound {
-    /// At most so long.
+    /// At most this long.
     AtMost(i64),
     /// Longer than this.
     MoreThan(i64),

@@ -41,6 +41,12 @@ impl ApiError {
         matches!(self, Self::Refused { status: 401, .. })
     }
 
+    /// Returns `true` if the server did not do what was requested. Otherwise it may have: the response was lost, or a
+    /// proxy before the server answered with an error of its own.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { status, code, .. } if *status < 500 || !code.is_empty())
+    }
+
     /// Returns `true` if the same request may succeed later.
     pub(crate) fn may_succeed_later(&self) -> bool {
         match self {

@@ -40,7 +40,7 @@ use self::{slots::Mounted, state::MessageState};
 use crate::{
     browser,
     components::{
-        message::shown::{Shown, drawn_when_near},
+        message::shown::{ShownMessage, drawn_when_near},
         parts::own_element::OwnElement,
     },
     goal::element_id,
@@ -104,8 +104,8 @@ struct DrawnProse {
 
 impl MessageView {
     /// Creates the view of a message. `context` is what the model of the newest answer received of the conversation.
-    pub(crate) fn new(id: MessageId, shown: Shown, context: Option<Memo<Option<ContextTruncation>>>) -> Self {
-        let Shown { entry, session, .. } = shown;
+    pub(crate) fn new(id: MessageId, shown: ShownMessage, context: Option<Memo<Option<ContextTruncation>>>) -> Self {
+        let ShownMessage { entry, session, .. } = shown;
         let recovery = memo(move |_| {
             let (session, offered) = (session?, entry.with(|entry| Recovery::of(entry.as_ref()?))?);
             // Asked first, so that complete answers depend on nothing else.

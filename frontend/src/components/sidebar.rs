@@ -126,9 +126,9 @@ pub(crate) fn Sidebar(
                 </button>
             </Show>
             {lazy(move || searched.get().then_some(LazyPart::SearchResults { list, go }))}
-            {move || way_to_archive(list, text)}
             <div class="sidebar-foot">
                 {lazy(move || is_selecting.get().then_some(LazyPart::SelectionBar(list)))}
+                {move || way_to_archive(list, text)}
                 <SidebarFoot open sheet />
             </div>
             <RowMenu list shown=menu />

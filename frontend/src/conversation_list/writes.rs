@@ -21,8 +21,8 @@ pub(super) enum Write {
     Delete,
 }
 
-/// Waiting and running changes, and those that were completed since the list was last requested. `doubted` has the
-/// conversations that an event concerned which may be older than these changes.
+/// Waiting and running changes, and those that were completed since the list was last requested. `doubted` has
+/// conversations with an event that may be older than these changes.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,

@@ -100,7 +100,7 @@ texts! {
 
 impl Language {
     /// Returns the description of a tool and the description's language. Built-in tools are described in the page's
-    /// language, other tools with their English description for models.
+    /// language, other tools by their server, most likely in English.
     pub(crate) fn tool_about(self, name: &str, description: String) -> (String, &'static str) {
         match self.own_tool(name) {
             Some((_, about)) => (about.to_owned(), self.code()),
@@ -123,28 +123,56 @@ impl Language {
         title
     }
 
-    /// Returns the title and the description of a built-in tool in this language. English derives the title from the
-    /// tool's name, and uses its description for models.
+    /// Returns the title and the description of a built-in tool for people. The tools' own descriptions instruct models.
     fn own_tool(self, name: &str) -> Option<(&'static str, &'static str)> {
-        Some(match (self, name) {
-            (Self::Japanese, "add") => ("足し算", "2つの数を10進数で正確に足します。0.1 + 0.2は0.3になります。"),
-            (Self::Japanese, "subtract") => ("引き算", "ある数から別の数を、10進数で正確に引きます。"),
-            (Self::Japanese, "multiply") => ("掛け算", "2つの数を10進数で正確に掛けます。積の桁は省略されません。"),
-            (Self::Japanese, "divide") => ("割り算", "ある数を別の数で割り、有効数字34桁まで求めます。"),
-            (Self::Japanese, "evaluate") => (
-                "式の計算",
-                "式を浮動小数点数（有効数字は約16桁）で計算します。べき乗、平方根、対数、三角関数などが使えます。",
+        let (english, japanese) = match name {
+            "add" => (
+                ("Add", "Adds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3."),
+                ("足し算", "2つの数を10進数で正確に足します。0.1 + 0.2は0.3になります。"),
             ),
-            (Self::Japanese, "current_time") => {
-                ("現在時刻", "指定したタイムゾーンの現在の日付、曜日、時刻を答えます。")
-            }
-            (Self::Japanese, "convert_units") => {
-                ("単位の換算", "長さ、面積、質量、温度、速度などの量を、別の単位に換算します。")
-            }
-            (Self::Japanese, "fetch_page") => {
-                ("ウェブページの取得", "ウェブページを読み込み、その文章を取り出します。")
-            }
+            "subtract" => (
+                ("Subtract", "Subtracts one number from another exactly, in decimal."),
+                ("引き算", "ある数から別の数を、10進数で正確に引きます。"),
+            ),
+            "multiply" => (
+                ("Multiply", "Multiplies two numbers exactly, in decimal, with every digit of the product."),
+                ("掛け算", "2つの数を10進数で正確に掛けます。積の桁は省略されません。"),
+            ),
+            "divide" => (
+                ("Divide", "Divides one number by another, with up to 34 significant digits."),
+                ("割り算", "ある数を別の数で割り、有効数字34桁まで求めます。"),
+            ),
+            "evaluate" => (
+                (
+                    "Evaluate",
+                    "Evaluates a formula in floating point (about 16 significant digits), with powers, roots, logarithms \
+                     and trigonometric functions.",
+                ),
+                (
+                    "式の計算",
+                    "式を浮動小数点数（有効数字は約16桁）で計算します。べき乗、平方根、対数、三角関数などが使えます。",
+                ),
+            ),
+            "current_time" => (
+                ("Current time", "Tells the current date, day of the week and time in a time zone."),
+                ("現在時刻", "指定したタイムゾーンの現在の日付、曜日、時刻を答えます。"),
+            ),
+            "convert_units" => (
+                (
+                    "Convert units",
+                    "Converts a quantity to another unit, such as a length, area, mass, temperature or speed.",
+                ),
+                ("単位の換算", "長さ、面積、質量、温度、速度などの量を、別の単位に換算します。"),
+            ),
+            "fetch_page" => (
+                ("Fetch page", "Reads a public web page and takes its text."),
+                ("ウェブページの取得", "ウェブページを読み込み、その文章を取り出します。"),
+            ),
             _ => return None,
+        };
+        Some(match self {
+            Self::English => english,
+            Self::Japanese => japanese,
         })
     }
 

@@ -172,7 +172,7 @@ pub(crate) fn call_details_id(id: ToolCallId) -> String {
 }
 
 /// Renders the line of a call: status, name, and duration. The style shows the preview of input and output if the user
-/// asked for it, or under the pointer and the focus.
+/// chose that.
 pub(super) fn call_line(view: View<'_>, call: &Call, waited: u64) -> Element {
     let text = view.text;
     let result = call.outcome().map(|words| span("tool-result", words));

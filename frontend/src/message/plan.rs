@@ -111,7 +111,7 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     body.children.extend(pieces.iter().filter_map(|segment| piece(view, segment)));
     let body = body
         .with_child_if_any(silence)
-        .with_child_if_any(notes.judgement.map(|words| labeled("plan-told", text.plan_evaluation(), words)));
+        .with_child_if_any(notes.judgment.map(|words| labeled("plan-told", text.plan_evaluation(), words)));
     let state_words = span("plan-state", state_text(step, state, text))
         .with_child_if_any(view.live.map(|_| element("span").with("class", "plan-seconds").with_text(waited)));
     let words = element("span")
@@ -168,19 +168,19 @@ struct Notes {
     /// Why it failed, or is tried again.
     reason: Option<String>,
     /// The evaluation's reason for accepting it.
-    judgement: Option<String>,
+    judgment: Option<String>,
 }
 
 impl Notes {
     fn of(step: &PlanStep, state: StepState, text: Language) -> Self {
         let said = step.reason.clone().filter(|reason| !reason.trim().is_empty());
-        let (reason, judgement) = match (state, said) {
+        let (reason, judgment) = match (state, said) {
             (StepState::Done, said) => (None, said),
             (StepState::Failed, said) => (said, None),
             (_, Some(said)) if step.attempt > 1 => (Some(text.retry_reason(&said)), None),
             (_, said) => (said, None),
         };
-        Self { reason, judgement }
+        Self { reason, judgment }
     }
 }
 

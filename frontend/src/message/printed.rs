@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     format,
-    invisible::{Found, Shown, shown},
+    invisible::{Found, ShownPart, shown},
     language::Language,
     transcript::{Call, CallText, Item, Thought},
 };
@@ -137,8 +137,8 @@ fn render_part(view: View<'_>, part: CallTextPart, content: &CallText) -> Vec<No
 /// Renders a text with marks in the place of what cannot be seen, for an element that keeps line breaks.
 fn visible(content: &str, language: Language) -> Vec<Node> {
     let place = shown(content, language).into_iter().fold(element("span"), |place, part| match part {
-        Shown::Text(words) => place.with_text(words),
-        Shown::Mark(mark) => place.with_child(span("code-point", mark)),
+        ShownPart::Text(words) => place.with_text(words),
+        ShownPart::Mark(mark) => place.with_child(span("code-point", mark)),
     });
     place.children
 }

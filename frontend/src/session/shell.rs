@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
-use held::{Held, may_change_conversation};
+use held::{HeldInputs, may_change_conversation};
 use leptos::{
     prelude::*,
     wasm_split::{SplitLoaderError, wasm_split},
@@ -114,7 +114,7 @@ pub(crate) struct Session {
     /// The queued messages.
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
-    held: StoredValue<Held>,
+    held: StoredValue<HeldInputs>,
     /// `true` if nothing had to be loaded, followed or decided when the session was created.
     was_idle: bool,
     /// The chunk with the code that handles inputs. `None` on the server, which has all code.
@@ -306,7 +306,7 @@ impl Session {
     /// Holds an input back. Loads the code that handles it, unless nothing has happened yet that needs it.
     fn hold(self, input: Input) {
         let Some(uuid) = self.state.try_with_value(State::uuid) else { return };
-        let had_news = self.held.try_with_value(Held::has_news).unwrap_or_default();
+        let had_news = self.held.try_with_value(HeldInputs::has_news).unwrap_or_default();
         let may_change = uuid.is_some() && may_change_conversation(&input, had_news);
         let input = match input {
             Input::News(News::Event(event)) if Some(event.conversation_id) != uuid => return,
@@ -314,7 +314,7 @@ impl Session {
             Input::News(_) => Input::News(News::Missed),
             input => input,
         };
-        let has_acted = self.held.try_with_value(Held::has_user_action).unwrap_or_default();
+        let has_acted = self.held.try_with_value(HeldInputs::has_user_action).unwrap_or_default();
         match &input {
             Input::User(Action::Write(text)) if !has_acted => return self.write_early(text),
             Input::Elsewhere(Elsewhere::Draft(text)) if !has_acted => return self.set_early(text),
@@ -392,7 +392,7 @@ impl Session {
     }
 
     fn handle_held(self) {
-        while let Some(input) = self.held.try_update_value(Held::next).flatten() {
+        while let Some(input) = self.held.try_update_value(HeldInputs::next).flatten() {
             self.handle(input);
         }
     }

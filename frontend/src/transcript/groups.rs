@@ -99,8 +99,8 @@ impl Group {
 /// Returns the lines of a run of items, in order. An item that is not over is in no group.
 pub fn lines(run: &[&Item]) -> Vec<Line> {
     let mut lines = Vec::with_capacity(run.len() + 1);
-    for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
-        let (before, grouped, after) = around_calls(neighbours);
+    for neighbors in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
+        let (before, grouped, after) = around_calls(neighbors);
         let alone = |item: &&Item| Line::Item { key: item.key(), group: None };
         lines.extend(before.iter().map(alone));
         let group = grouped.first().map(|first| first.key());

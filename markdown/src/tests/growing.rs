@@ -58,7 +58,7 @@ fn an_endless_paragraph_is_split_at_sentences() {
         assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{text:.10}");
         assert!(cut.len() > 2 && cut.concat() == *text, "{text:.10}");
         assert_eq!(growing.blocks(), complete.blocks(), "{text:.10}");
-        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul"), "{text:.10}");
+        assert!(html(text).starts_with("<p") && !html(text).contains("<ul"), "{text:.10}");
     }
     assert!(Document::complete(&english).blocks()[1].source.starts_with(['S', 'A']));
     assert!(Document::complete(&japanese).blocks()[1].source.starts_with(['こ', '終']));

@@ -1,6 +1,6 @@
 //! Licenses of third-party crates: the allowed ones, and the list that goes with a release.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use anyhow::{Context as _, Result, bail};
 use spdx::{Expression, ParseMode};
@@ -13,6 +13,15 @@ const ALLOWED: [&str; 9] =
 
 /// Prefixes of the names of license files in a crate.
 const FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+
+/// Extensions of source files whose names may begin the same.
+const NOT_TEXTS: [&str; 6] = ["rs", "c", "h", "json", "py", "toml"];
+
+/// Folders of crates whose contents are not compiled: tests, and what the chosen features do not use.
+const NOT_COMPILED: [&str; 7] = ["tests", "test", "testing", "benches", "examples", "fuzz", "sqlcipher"];
+
+/// Maximum depth of the folders of a crate that are searched. The C code of mimalloc is three folders deep.
+const MAX_DEPTH: usize = 6;
 
 /// Returns an error with the names of the crates that have any other license.
 pub(super) fn check(parts: &[Part]) -> Result<()> {
@@ -62,23 +71,41 @@ pub(super) fn list(parts: &[Part]) -> Result<String> {
     Ok(list)
 }
 
-/// Returns the license files of the crate; if it has none, the texts of the licenses that its manifest names.
+/// Returns the license files in the crate; if it has none, the texts of the licenses that its manifest names.
 fn texts_of(part: &Part) -> Result<Vec<String>> {
-    let folder = fs::read_dir(&part.folder).with_context(|| format!("cannot read {}", part.folder.display()))?;
     let mut texts = Vec::new();
-    for file in folder {
-        let file = file?;
-        let name = file.file_name().to_string_lossy().to_uppercase();
-        if file.file_type()?.is_file() && FILES.iter().any(|begin| name.starts_with(begin)) {
-            texts.push(String::from_utf8_lossy(&fs::read(file.path())?).replace("\r\n", "\n").trim().to_owned());
-        }
-    }
+    collect(&part.folder, MAX_DEPTH, &mut texts)?;
+    texts.sort_unstable();
+    texts.dedup();
     if texts.is_empty() {
         let expression = Expression::parse_mode(&part.license, ParseMode::LAX)
             .with_context(|| format!("{} is not an SPDX expression", part.license))?;
         texts.extend(expression.requirements().filter_map(|one| Some(one.req.license.id()?.text().trim().to_owned())));
     }
     Ok(texts)
+}
+
+/// Adds the license files in a folder and its subfolders. Those below the top are the ones of code or data that the
+/// crate took from elsewhere.
+fn collect(folder: &Path, depth: usize, texts: &mut Vec<String>) -> Result<()> {
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .with_context(|| format!("cannot read {}", folder.display()))?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        let is_source =
+            path.extension().is_some_and(|end| NOT_TEXTS.iter().any(|other| end.eq_ignore_ascii_case(other)));
+        if kind.is_file() && !is_source && FILES.iter().any(|begin| name.starts_with(begin)) {
+            texts.push(String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n").trim().to_owned());
+        }
+        let is_compiled = !NOT_COMPILED.iter().any(|other| name.eq_ignore_ascii_case(other));
+        if kind.is_dir() && is_compiled && depth > 0 {
+            collect(&path, depth - 1, texts)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -105,6 +132,9 @@ mod tests {
             assert!(list.contains(&format!("\n{} {}: ", part.name, part.version)), "{} is listed", part.name);
         }
         assert!(list.contains("Permission is hereby granted, free of charge"));
+        for owner in ["PDFium Authors", "Adobe", "Microsoft Corporation", "Unicode"] {
+            assert!(list.contains(owner), "the license of code by {owner} is listed");
+        }
         assert!(list.contains("\nSource Serif 4 ") && list.contains("SIL OPEN FONT LICENSE"), "the font is listed");
     }
 }

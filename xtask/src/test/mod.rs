@@ -7,6 +7,7 @@ mod python;
 mod rust;
 
 use anyhow::Result;
+use clap::Args;
 
 use self::browser::Browser;
 use crate::{
@@ -15,8 +16,16 @@ use crate::{
     shell, ui, workspace,
 };
 
+/// Options of `cargo xtask test`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Leave out the quick runs of the benches, the load test and the evaluation
+    #[arg(long)]
+    without_benches: bool,
+}
+
 /// Runs the Rust tests on each database, then the browser tests against the program.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let browser = browser::prepare_headless()?;
     let firefox = browser::prepare_firefox()?;
     let mysql = mysql::find()?;
@@ -38,9 +47,7 @@ pub(crate) fn run() -> Result<()> {
     let clients = clients::run_quick();
     step.done(if clients.is_ok() { "all passed" } else { "some failed" });
 
-    let step = Step::begin("trying the benches, the load test and the evaluation", "with little data");
-    let measures = bench::try_out().and_then(|()| load::try_out()).and_then(|()| eval::try_out());
-    step.done(if measures.is_ok() { "they work" } else { "they fail" });
+    let measures = if options.without_benches { Ok(()) } else { try_benches() };
 
     let step = Step::begin("running the browser tests", "");
     let mut playwright = browser.playwright(&program);
@@ -55,4 +62,12 @@ pub(crate) fn run() -> Result<()> {
     rust.result.and(clients).and(measures).and(page)?;
     say("every test passed");
     Ok(())
+}
+
+/// Checks with little data that everything that measures works.
+fn try_benches() -> Result<()> {
+    let step = Step::begin("trying the benches, the load test and the evaluation", "with little data");
+    let measures = bench::try_out().and_then(|()| load::try_out()).and_then(|()| eval::try_out());
+    step.done(if measures.is_ok() { "they work" } else { "they fail" });
+    measures
 }

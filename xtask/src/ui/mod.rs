@@ -10,7 +10,7 @@ mod assets;
 mod bindgen;
 mod compress;
 mod minify;
-mod optimize;
+pub(crate) mod optimize;
 pub(crate) mod programs;
 mod short_names;
 mod sizes;

@@ -5,13 +5,27 @@ use tallybook_database::{Database, Transaction, now};
 
 use super::super::throttle::Subject;
 
-/// Counts an attempt as a failure, before its outcome is known, and returns `None`. If attempts are blocked, counts
-/// nothing and returns the time at which the block ends.
+/// The outcome of counting an attempt.
+pub(crate) enum Counting {
+    Counted(CountedAttempt),
+    /// Nothing was counted, because attempts are blocked.
+    Blocked {
+        until: DateTime<Utc>,
+    },
+}
+
+/// An attempt that was counted as a failure.
+pub(crate) struct CountedAttempt {
+    /// End of the block that this attempt began, if it began one.
+    blocked_until: Option<DateTime<Utc>>,
+}
+
+/// Counts an attempt as a failure, before its outcome is known.
 pub(crate) async fn count(
     tx: &mut Transaction,
     subject: &Subject,
     forgotten_before: DateTime<Utc>,
-) -> sqlx::Result<Option<DateTime<Utc>>> {
+) -> sqlx::Result<Counting> {
     let (time, hash) = (now(), &subject.hash.0);
     // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the
     // other.
@@ -32,7 +46,7 @@ pub(crate) async fn count(
             .bind(time)
             .execute()
             .await?;
-        return Ok(None);
+        return Ok(Counting::Counted(CountedAttempt { blocked_until }));
     }
     let (failures, blocked_until): (i32, Option<DateTime<Utc>>) = tx
         .query("SELECT failures, blocked_until FROM sign_in_attempts WHERE subject = ?")
@@ -40,7 +54,7 @@ pub(crate) async fn count(
         .fetch_one()
         .await?;
     if let Some(until) = blocked_until.filter(|until| *until > time) {
-        return Ok(Some(until));
+        return Ok(Counting::Blocked { until });
     }
     let failures = failures.saturating_add(1);
     let blocked_until = subject.blocked_until(failures, time);
@@ -51,16 +65,19 @@ pub(crate) async fn count(
         .bind(hash)
         .execute()
         .await?;
-    Ok(None)
+    Ok(Counting::Counted(CountedAttempt { blocked_until }))
 }
 
-/// Subtracts one attempt that turned out not to be a failure, and ends the block.
-pub(crate) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()> {
+/// Subtracts an attempt that turned out not to be a failure, and ends the block that it began. A block that other
+/// attempts began meanwhile stays.
+pub(crate) async fn forgive(db: &Database, subject: &Subject, attempt: &CountedAttempt) -> sqlx::Result<()> {
     db.writer()
         .query(
-            "UPDATE sign_in_attempts SET failures = failures - 1, blocked_until = NULL \
+            "UPDATE sign_in_attempts SET failures = failures - 1, \
+             blocked_until = CASE WHEN blocked_until = ? THEN NULL ELSE blocked_until END \
              WHERE subject = ? AND failures > 0",
         )
+        .bind(attempt.blocked_until)
         .bind(&subject.hash.0)
         .execute()
         .await

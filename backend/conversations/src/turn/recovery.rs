@@ -102,7 +102,7 @@ impl Recovery {
             }
             for turn in page {
                 self.after = turn.message_id;
-                // A turn of this process that waits for the database to accept its end knows more than is stored.
+                // Skips turns that still run in this process: their end may be known here, but not stored yet.
                 if !self.context.running.contains(turn.message_id) {
                     Box::pin(self.close(turn)).await?;
                 }
@@ -119,7 +119,7 @@ impl Recovery {
         let closed = match try_close(context, turn, false).await {
             Err(error) if classify(&error) == FailureKind::Permanent => {
                 if !self.reported.contains(&message_id) {
-                    tracing::error!(%error, %message_id, "the end of an abandoned turn cannot be stored whole");
+                    tracing::error!(%error, %message_id, "the full end of an abandoned turn cannot be stored; a shorter one is stored instead");
                 }
                 try_close(context, turn, true).await
             }

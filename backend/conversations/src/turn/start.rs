@@ -374,8 +374,7 @@ impl StartPermit {
 }
 
 /// Commits the turn's first transaction, spawns its task and subscribes to it. The log begins with `first_events`. If
-/// the commit fails, this process keeps
-/// nothing of the turn, so the caller may retry from the beginning.
+/// the commit fails, this process keeps nothing of the turn, so the caller may retry from the beginning.
 pub(crate) async fn commit_and_run(
     context: &Arc<Context>,
     _permit: &StartPermit,

@@ -70,7 +70,7 @@ pub(crate) struct ThoughtTags {
     /// The tags around the reasoning, or the default ones.
     pair: (&'static str, &'static str),
     /// `true` if the server sends reasoning in a separate field. Then a lone closing tag is ordinary text.
-    is_apart: bool,
+    has_reasoning_field: bool,
 }
 
 #[derive(Debug)]
@@ -105,12 +105,12 @@ struct Unopened {
 impl ThoughtTags {
     /// Creates a reader for an answer of a model with this habit.
     pub(crate) fn new(habit: UnopenedReasoning) -> Self {
-        Self { state: State::Before(String::new()), habit, pair: TAGS[0], is_apart: false }
+        Self { state: State::Before(String::new()), habit, pair: TAGS[0], has_reasoning_field: false }
     }
 
     /// Records that the server sends reasoning in a separate field.
-    pub(crate) fn has_reasoning_field(&mut self) {
-        self.is_apart = true;
+    pub(crate) fn note_reasoning_field(&mut self) {
+        self.has_reasoning_field = true;
     }
 
     /// Returns the tags around the reasoning, or the default ones.
@@ -208,7 +208,7 @@ impl ThoughtTags {
 
     /// Starts an answer without an opening tag.
     fn begin(&mut self, held: &str, said: &mut Vec<Segment>) {
-        if self.is_apart {
+        if self.has_reasoning_field {
             self.state = State::Text;
         } else {
             let is_thought = self.habit.begins_in_thought();
@@ -230,8 +230,9 @@ impl ThoughtTags {
         while let Some((at, pair)) = unopened.next_closing() {
             let before = &unopened.all[..at];
             // Both tags are ordinary text if the text before contains the opening tag.
-            let is_word = self.is_apart || is_quoted(before) || (!unopened.is_thought && before.contains(pair.0));
-            if is_word {
+            let is_ordinary_text =
+                self.has_reasoning_field || is_quoted(before) || (!unopened.is_thought && before.contains(pair.0));
+            if is_ordinary_text {
                 unopened.searched = at + pair.1.len();
                 unopened.quoted += 1;
                 continue;
@@ -414,7 +415,7 @@ mod tests {
     fn a_lone_closing_tag_is_text_if_reasoning_has_its_own_field() {
         for answer in ["a</think>b", "\n a</think>b"] {
             let mut tags = ThoughtTags::new(UnopenedReasoning::default());
-            tags.has_reasoning_field();
+            tags.note_reasoning_field();
             assert_eq!(tags.push(answer), [Segment::Text(answer.to_owned())]);
         }
     }

@@ -114,7 +114,7 @@ impl Reader {
             Piece::Reasoning(text) => {
                 self.budget.take_nested(&text)?;
                 self.reasoning.add(Field::Part, &text);
-                self.tags.has_reasoning_field();
+                self.tags.note_reasoning_field();
                 events.push(ModelEvent::ReasoningDelta(text.into_owned()));
                 Ok(())
             }
@@ -173,7 +173,7 @@ impl Reader {
         if shown.is_empty() {
             return Ok(None);
         }
-        self.tags.has_reasoning_field();
+        self.tags.note_reasoning_field();
         Ok(Some(ModelEvent::ReasoningDelta(shown)))
     }
 

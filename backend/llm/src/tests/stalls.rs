@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpSocket, TcpStream},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -29,6 +29,9 @@ async fn taken(listener: &TcpListener) -> TcpStream {
     connection.read_exact(&mut [0]).await.unwrap();
     connection
 }
+
+/// Much less than the timeout of silence.
+const SOON: Duration = Duration::from_secs(10);
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
@@ -167,8 +170,9 @@ async fn an_answer_with_a_stop_reason_is_complete_despite_endless_pings() {
                 sleep(Duration::from_millis(100)).await;
             }
         };
-        let asked = timeout(Duration::from_hours(1), ask(&*client, question()));
+        let (asked_at, asked) = (Instant::now(), timeout(Duration::from_hours(1), ask(&*client, question())));
         let ((), asked) = tokio::join!(server, asked);
+        assert!(asked_at.elapsed() < SOON, "the answer does not wait for the timeout of silence");
         let (said, events, error) = asked.expect("the answer is complete");
         assert!(matches!(events.last(), Some(ModelEvent::Ended { .. })) && error.is_none(), "{events:?} {error:?}");
         assert_eq!(said, "Done.");
@@ -194,8 +198,9 @@ async fn usage_may_follow_the_finish_reason_on_an_open_connection() {
             connection.write_all(usage.as_bytes()).await.unwrap();
             std::future::pending::<()>().await;
         };
-        let asked = ask(&*client, question());
+        let (asked_at, asked) = (Instant::now(), ask(&*client, question()));
         let (said, events, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+        assert!(asked_at.elapsed() < SOON, "the answer does not wait for the timeout of silence");
         let Some(ModelEvent::Ended { usage, .. }) = events.last() else { panic!("{events:?} {error:?}") };
         assert_eq!((said.as_str(), usage.output_tokens), ("Done.", 7));
     }

@@ -41,7 +41,7 @@ pub(crate) async fn list(state: State, _: Admin) -> Result<HttpResponse, ApiErro
 /// Replaces all budgets.
 ///
 /// With the header `If-Match`, nothing is changed if the budgets have another version. They apply at once, and on the
-/// other servers of the database within two seconds. Usage of the current day or month that came before counts. If
+/// other replicas within two seconds. Usage of the current day or month that came before counts. If
 /// several budgets apply to a user, each must have something left when a turn begins.
 #[utoipa::path(
     put, path = "/api/admin/budgets", operation_id = "replace_budgets", tag = "Settings", security(("session" = [])),

@@ -79,7 +79,7 @@ pub(crate) async fn find(state: State, _: Admin, id: web::Path<i64>) -> Result<H
 
 /// Changes the name or the grants of a group.
 ///
-/// For admins. The change applies to turns that begin from now on, and on the other servers of the database within two
+/// For admins. The change applies to turns that begin from now on, and on the other replicas within two
 /// seconds. With the header `If-Match`, nothing is changed if the group has another version.
 #[utoipa::path(
     patch, path = "/api/groups/{group_id}", operation_id = "update_group", tag = "People", security(("session" = [])),

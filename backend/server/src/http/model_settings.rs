@@ -52,7 +52,7 @@ pub(crate) async fn list(state: State, _: Admin) -> Result<web::Json<ConfiguredM
 
 /// Adds a model.
 ///
-/// It is available at once, and on the other servers of the database within two seconds. If only the demo model is
+/// It is available at once, and on the other replicas within two seconds. If only the demo model is
 /// configured, the first added model becomes the default.
 #[utoipa::path(
     post, path = "/api/admin/models", operation_id = "add_model", tag = "Models", security(("session" = [])),

@@ -16,7 +16,7 @@ use tallybook_protocol::{ChatEvent, ToolCallStatus};
 use crate::{
     accounts::{
         groups::{add_opal, group, names, set_members},
-        kit::{ADMIN, Team, required},
+        kit::Team,
     },
     added_models::{demo_only, request},
     bad_input::assert_problem,
@@ -79,9 +79,7 @@ async fn a_change_on_one_server_makes_the_versions_of_the_other_stale() {
     const BUDGETS: &str = "/api/admin/budgets";
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(&engine, &model).await;
-        let there = Team::join(&engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(&engine, &model).await;
         add_opal(&here, &admin, &model).await;
         let server = json!({"name": "added", "url": "http://127.0.0.1:9/mcp"});
         here.json(&admin, Method::POST, "/api/admin/tool-servers", server, 201).await;
@@ -180,9 +178,7 @@ async fn a_running_turn_keeps_what_the_other_server_removes() {
 async fn a_right_and_a_budget_change_on_the_other_server() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(&engine, &model).await;
-        let there = Team::join(&engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(&engine, &model).await;
         let (ann, id) = here.user(&admin, "ann").await;
         add_opal(&here, &admin, &model).await;
         let staff = group(&here, &admin, "Staff", &["model:Opal"], &[id]).await;

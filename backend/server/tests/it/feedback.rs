@@ -7,7 +7,7 @@ use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use crate::{
     accounts::{
         groups::{add_opal, names},
-        kit::{ADMIN, Team, Who, kind_of, required},
+        kit::{ADMIN, Team, Who, kind_of},
         tool_history::{calls_on, filtered, page, say_why},
     },
     operator_commands::said,
@@ -228,9 +228,7 @@ on_every_engine! {
 async fn feedback_of_one_server_is_read_replaced_and_deleted_on_another() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(&engine, &model).await;
-        let there = Team::join(&engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(&engine, &model).await;
         let (ann, _) = here.user(&admin, "ann").await;
         let (uuid, feedback) = ask(&here, &model, &ann).await;
         let shown = async |team: &Team| messages(team, &ann, &uuid).await[1]["feedback"].clone();

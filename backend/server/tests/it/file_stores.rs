@@ -5,6 +5,7 @@ use std::{path::Path, time::Duration};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tallybook_files::{Files, FilesError, FilesSettings};
 use tallybook_mock_llm::{MockLlm, text};
 
 use crate::{
@@ -58,6 +59,12 @@ async fn assert_objects_are_deleted(engine: Engine, store: FileStore) {
     app.kill();
     execute!(engine, "UPDATE files SET created_at = '2026-01-01 00:00:00'");
     execute!(engine, "UPDATE blobs SET used_at = '2026-01-01 00:00:00'");
+    // Without the store, the content cannot be deleted. Its row stays, so that it is not forgotten.
+    let (objects, blobs) = (store.keys(), rows!(engine, (String,), "SELECT sha256 FROM blobs"));
+    let without_store = FilesSettings::with_program("none".into());
+    let purged = Files::new(engine.database().await, without_store).unwrap().purge_unused().await;
+    assert!(matches!(purged, Err(FilesError::StoreUnknown)), "{purged:?}");
+    assert_eq!((store.keys(), rows!(engine, (String,), "SELECT sha256 FROM blobs")), (objects, blobs));
     // A server purges when it starts, and then at intervals.
     let app = launch(&engine, &model, &store);
     eventually("what no message contains is purged", async || store.keys().len() == 1).await;

@@ -184,7 +184,7 @@ on_every_engine! {
         sonnet.reply([text("Yes.")]);
         send(app, &uuid, json!({"content": "Well?"})).await;
         let answer = app.conversation(&uuid).await["messages"][1]["id"].clone();
-        let words = "There is no model named \"GPT\". There are: Sonnet, Local.";
+        let words = "No model is named \"GPT\". The models are: Sonnet, Local.";
         let asked = json!({"content": "Again?", "model": "GPT"});
         for refused in [
             app.post("/api/conversations", json!({"model": "GPT"})).await,

@@ -179,7 +179,7 @@ fn a_missing_database_is_reported_and_not_created() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
         let output = command.env_clear().arg("admin").args(args).current_dir(folder.path()).output().unwrap();
         let (is_done, words) = said(&output);
-        assert!(!is_done && words.contains("there is no database at data/tallybook.db"), "{args:?}: {words}");
+        assert!(!is_done && words.contains("the database data/tallybook.db does not exist"), "{args:?}: {words}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -122,7 +122,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
         {Attached::new("div", EARLIER_ID).with(class("earlier-place")).containing(earlier)}
         {lazy(move || has_messages.get().then_some(MessagePart::All { session, ids }))}
-        {move || first_question(session).map(|question| view! { <p class="first-question" dir="auto">{question}</p> })}
+        {move || first_question(session).map(|question| {
+            let has_long_word = tallybook_nodes::has_long_word(&question).then_some("");
+            view! { <p class="first-question" dir="auto" data-long-word=has_long_word>{question}</p> }
+        })}
     };
     let content = view! {
         {Attached::new("div", MESSAGES_ID).with(class("messages")).containing(messages)}

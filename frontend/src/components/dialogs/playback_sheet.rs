@@ -11,7 +11,7 @@ use crate::{
         dialogs::sheet_top::sheet_top,
         message::{
             MessageView,
-            shown::{Played, Shown},
+            shown::{Played, ShownMessage},
         },
         parts::{
             listbox::{Choice, Listbox},
@@ -174,8 +174,11 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
     });
     let is_ready = memo(move |_| loading.get() == Loading::Idle);
     let has_answer = memo(move |_| showing.answer.with(Option::is_some));
-    let shown =
-        Shown { entry: showing.answer.read_only(), expand_all: RwSignal::new(ExpandAll::default()), session: None };
+    let shown = ShownMessage {
+        entry: showing.answer.read_only(),
+        expand_all: RwSignal::new(ExpandAll::default()),
+        session: None,
+    };
     view! {
         <dialog
             class="sheet playback"

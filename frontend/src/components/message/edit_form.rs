@@ -1,5 +1,5 @@
-//! A message of the reader's own while it is changed in its place: Enter sends it as another version, Esc leaves it as
-//! it is.
+//! The form in which a user edits one of their messages, in the message's place. Enter sends it as another version, Esc
+//! cancels.
 
 use leptos::{
     ev::{KeyboardEvent, SubmitEvent},
@@ -54,7 +54,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
         Phase::Awaiting => Some(text.decide_first()),
         _ => Some(text.wait_for_answer()),
     });
-    // Sent or left, the field is gone; what one types next is not to be lost.
+    // The field is gone. What the user types next goes into the message field.
     on_cleanup(focus_composer);
     let send = move || session.edit(id, draft.get_untracked());
     let cancel = move || {

@@ -7,7 +7,7 @@ use crate::{
     browser,
     components::{
         composer::file_names::file_names,
-        message::{MessageMenu, MessageView, OpenMenu, shown::Shown},
+        message::{MessageMenu, MessageView, OpenMenu, shown::ShownMessage},
         parts::{each::Each, own_element::OwnElement},
     },
     language::use_language,
@@ -22,7 +22,7 @@ pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl Into
     let menu = OpenMenu::new();
     provide_context(menu);
     let message = move |id| {
-        let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
+        let shown = ShownMessage { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
         OwnElement::from(MessageView::new(id, shown, Some(context)))
     };
     view! {
@@ -39,13 +39,14 @@ fn UnstoredMessage(message: UnsentMessage) -> impl IntoView {
     let text = use_language();
     let UnsentMessage { content, files, .. } = message;
     let class = if crate::message::is_long(&content) { "bubble-text folded" } else { "bubble-text" };
+    let has_long_word = tallybook_nodes::has_long_word(&content).then_some("");
     view! {
         <article class="message" data-role="user" data-status="sending">
             <h2 class="visually-hidden">{text.you_said()}</h2>
             {(!files.is_empty()).then(|| file_names(&files))}
             {(!content.is_empty()).then(|| view! {
                 <div class="bubble" dir="auto">
-                    <div class=class>{tallybook_nodes::bounded_text(content)}</div>
+                    <div class=class data-long-word=has_long_word>{tallybook_nodes::bounded_text(content)}</div>
                 </div>
             })}
         </article>

@@ -39,7 +39,7 @@ pub(crate) fn drawn_when_near(id: MessageId, session: Option<Session>) -> Option
 
 /// The context of a message. Components take this, so that they also work without a session.
 #[derive(Clone, Copy)]
-pub(crate) struct Shown {
+pub(crate) struct ShownMessage {
     /// The message.
     pub(crate) entry: OptionalEntry,
     /// The user's last command to open or close all calls.

@@ -13,7 +13,7 @@ use crate::{
             explanation::Explanation,
             feedback::AnswerRating,
             fork::Fork,
-            shown::{Played, Shown, Used},
+            shown::{Played, ShownMessage, Used},
         },
     },
     language::{Language, use_language},
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct MessageState {
     pub(super) id: MessageId,
-    pub(super) shown: Shown,
+    pub(super) shown: ShownMessage,
     pub(super) text: Language,
     pub(super) models: Option<Models>,
     pub(super) played: Option<Played>,
@@ -46,7 +46,7 @@ pub(super) struct MessageState {
 
 impl MessageState {
     /// Creates the state of a message with which the user has done nothing yet.
-    pub(super) fn new(id: MessageId, shown: Shown) -> Self {
+    pub(super) fn new(id: MessageId, shown: ShownMessage) -> Self {
         Self {
             id,
             shown,

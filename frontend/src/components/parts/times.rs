@@ -1,11 +1,11 @@
-//! When something happened, as its reader writes it; and when a tool call, or several, began and ended.
+//! Times in the browser's format: when something happened, and when tool calls began and ended.
 
 use leptos::prelude::*;
 
 use crate::{browser, language::Language};
 
-/// The time `ms` after 1970 began, and in full for who points at it. The server does not know how its readers write
-/// times.
+/// Renders a time, given in milliseconds since 1970, with the full time as its tooltip. Returns `None` on the server,
+/// which does not know the browser's format and time zone.
 pub(crate) fn when(ms: i64) -> Option<AnyView> {
     let time = browser::local_time(ms)?;
     Some(view! { <time datetime=time.iso title=time.full>{time.short}</time> }.into_any())

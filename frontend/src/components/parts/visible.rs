@@ -3,15 +3,15 @@
 use leptos::prelude::*;
 
 use crate::{
-    invisible::{Found, Shown, shown},
+    invisible::{Found, ShownPart, shown},
     language::Language,
 };
 
 /// The text, for an element that keeps line breaks.
 pub(crate) fn visible(content: &str, text: Language) -> AnyView {
     let parts = shown(content, text).into_iter().map(|part| match part {
-        Shown::Text(words) => words.into_any(),
-        Shown::Mark(mark) => view! { <span class="code-point">{mark}</span> }.into_any(),
+        ShownPart::Text(words) => words.into_any(),
+        ShownPart::Mark(mark) => view! { <span class="code-point">{mark}</span> }.into_any(),
     });
     let mut parts: Vec<AnyView> = parts.collect();
     if parts.len() == 1 { parts.remove(0) } else { parts.into_any() }

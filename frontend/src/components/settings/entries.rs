@@ -69,9 +69,7 @@ pub(super) fn section_view(kind: EntryKind, text: Language) -> AnyView {
         move || list.items.with(|items| items.iter().flatten().any(|entry| entry.origin != SettingsOrigin::Page));
     let content = view! {
         {list.view(kind.path(), text, Some(text.entries_none(kind)), move |entry| {
-            let is_of_file = |other: &SetupEntry| other.name == entry.name && other.origin != SettingsOrigin::Page;
-            let has_one_in_file = list.items.with_untracked(|items| items.iter().flatten().any(is_of_file));
-            row(entry, has_one_in_file, connecting, in_question, remove, text)
+            row(entry, connecting, in_question, remove, text)
         })}
         {move || has_file().then(|| view! { <p class="setting-note">{text.entries_in_file(kind)}</p> })}
         {removing.outcome()}
@@ -117,11 +115,10 @@ struct Removal {
 }
 
 /// A row of the list. If the settings file has an entry of the same name, the added entry can only be removed, because
-/// requests with that name concern the entry of the file. `in_question` is the name of the entry whose
-/// removal the user is asked about.
+/// requests with that name concern the entry of the file. `in_question` is the name of the entry whose removal the
+/// user is asked about.
 fn row(
     entry: SetupEntry,
-    has_one_in_file: bool,
     connecting: Connecting,
     in_question: RwSignal<Option<String>>,
     remove: Callback<Removal>,
@@ -137,7 +134,7 @@ fn row(
         view! { <span class="server-status" data-status=status data-testid="entry-status">{words}</span> }
     });
     let is_added = entry.origin == SettingsOrigin::Page;
-    let is_hidden = is_added && has_one_in_file;
+    let is_hidden = entry.problem_code == Some(EntryProblem::SetInFile);
     let trial = Trial::new(kind);
     let test_button = (!is_hidden).then(|| trial.button(name.clone(), text));
     let of_row = name.clone();

@@ -14,9 +14,9 @@ const MAX_HELD: usize = 100;
 
 /// Inputs in their order.
 #[derive(Default)]
-pub(crate) struct Held(VecDeque<Input>);
+pub(crate) struct HeldInputs(VecDeque<Input>);
 
-impl Held {
+impl HeldInputs {
     /// Adds an input. Only the newest input of a kind is needed, unless the user acted.
     pub(crate) fn push(&mut self, input: Input) {
         match (&input, self.0.back_mut()) {

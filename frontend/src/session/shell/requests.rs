@@ -1,5 +1,7 @@
 //! Requests of a session and the streams that answer them.
 
+use std::time::Duration;
+
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::Conversation;
 use uuid::Uuid;
@@ -18,8 +20,12 @@ use super::{
 };
 use crate::{
     api::{self, ApiError, EventStream},
-    browser::StreamPlace,
+    browser::{self, StreamPlace},
 };
+
+/// Pauses before the further attempts to delete a conversation whose first message was refused.
+const DELETE_AGAIN_AFTER: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15), Duration::from_mins(1)];
 
 impl Session {
     /// Performs a request. Its results become inputs of the session.
@@ -69,15 +75,16 @@ impl Session {
             Err(error) => return respond(Err(error)),
         };
         if self.state.try_with_value(State::is_stop_wanted) == Some(true) {
-            let _ = api::delete_conversation(created.uuid).await;
+            spawn_local(delete_unused(created.uuid));
             return respond(Ok(Creation::Stopped));
         }
-        let sent = api::send_message(created.uuid, &message.to_request()).await;
-        if let Err(error @ ApiError::Refused { .. }) = sent {
-            // If the deletion fails, the list shows an empty conversation.
-            let _ = api::delete_conversation(created.uuid).await;
-            return respond(Err(error));
-        }
+        let sent = match api::send_message(created.uuid, &message.to_request()).await {
+            Err(error) if error.is_refusal() => {
+                spawn_local(delete_unused(created.uuid));
+                return respond(Err(error));
+            }
+            sent => sent,
+        };
         if self.is_gone() {
             if sent.is_ok() {
                 forget_sent(None, &message);
@@ -153,4 +160,16 @@ impl Session {
         }
         self.feed(Input::Response(ticket, Response::Interrupted));
     }
+}
+
+/// Deletes a conversation that has no message. Repeats that while the server cannot be reached or has trouble: otherwise,
+/// the list would keep a conversation that the user did not mean to create.
+async fn delete_unused(uuid: Uuid) {
+    for pause in DELETE_AGAIN_AFTER {
+        match api::delete_conversation(uuid).await {
+            Err(error) if error.may_succeed_later() => browser::sleep(pause).await,
+            _ => return,
+        }
+    }
+    let _ = api::delete_conversation(uuid).await;
 }

@@ -201,7 +201,7 @@ async fn not_stored(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceEr
 /// Returns the error for a call that no longer waits. The message says who decided and how, if the call was decided.
 async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
     let Some(decided) = decisions::find(&context.db, id).await? else {
-        return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
+        return Ok(ServiceError::AlreadyDecided("it is not waiting for a decision".to_owned()));
     };
     let what = if decided.decision == Decision::Approve { "approved" } else { "refused" };
     let by = match decided.decided_by_kind {

@@ -127,7 +127,7 @@ impl ConversationParser {
         let is_empty = MessagePart::join_texts(&parsed.question).trim().is_empty()
             && parsed.question.iter().all(|part| part.file_id().is_none());
         if is_empty && !(self.has_previous && self.last == Last::Tool) {
-            let message = "There is no question. Send at least one message of the role user with words in it.";
+            let message = "There is no question. Send at least one message of the role user with text.";
             return Err(Refusal::bad(field, message));
         }
         if self.last == Last::Model {
@@ -249,7 +249,7 @@ impl OpenCalls {
             self.calls.push((id.clone(), String::new()));
         }
         let Some((_, name)) = self.calls.iter().find(|(known, _)| *known == id) else {
-            let message = format!("This is the result of {id:?}, but the answer before asks for no such call.");
+            let message = format!("This is the result of {id:?}, but the previous answer has no call with this ID.");
             return Err(Refusal::bad(place, message));
         };
         let result =

@@ -338,7 +338,7 @@ impl Follower {
                 FollowStep::Continue
             }
             Ok(Ok(NextRun::Pending)) => {
-                sink.text("The call still needs approval. The answer continues there after you decide.");
+                sink.text("The call still needs approval. Decide at the link above; then the answer continues there.");
                 FollowStep::Done(Progress::Ended { finish: "stop", usage: self.usage })
             }
             Ok(Err(error)) => {

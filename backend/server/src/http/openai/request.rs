@@ -222,7 +222,7 @@ pub(crate) fn parse_body<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> 
     }
     parse(body).map_err(|(path, reason)| match path {
         Some(path) => unreadable(path, &reason),
-        None => Refusal { param: None, ..Refusal::bad("", format!("The body is no {thing}: {reason}.")) },
+        None => Refusal { param: None, ..Refusal::bad("", format!("The body is not a valid {thing}: {reason}.")) },
     })
 }
 

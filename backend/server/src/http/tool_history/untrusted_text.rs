@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use askama::filters::{Html, HtmlSafe, escape};
 use tallybook_frontend::{
     Language,
-    invisible::{Found, Shown, shown},
+    invisible::{Found, ShownPart, shown},
 };
 
 /// A text that templates can insert without escaping.
@@ -36,12 +36,12 @@ impl Display for Visible {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for part in shown(&self.text, self.language) {
             match part {
-                Shown::Text(text) => {
+                ShownPart::Text(text) => {
                     let Ok(text) = escape(&text, Html);
                     write!(f, "{text}")?;
                 }
                 // Marks contain no characters that are special in HTML.
-                Shown::Mark(mark) => write!(f, "<span class=\"code-point\">{mark}</span>")?,
+                ShownPart::Mark(mark) => write!(f, "<span class=\"code-point\">{mark}</span>")?,
             }
         }
         Ok(())

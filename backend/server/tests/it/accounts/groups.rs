@@ -7,7 +7,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
 
 use crate::{
-    accounts::kit::{ADMIN, PASSWORD, Team, Who, required},
+    accounts::kit::{ADMIN, PASSWORD, Team, Who},
     bad_input::assert_problem,
     support::{Engine, eventually, execute, on_every_engine, rows},
 };
@@ -364,9 +364,7 @@ on_every_engine! {
 async fn another_server_applies_the_permissions() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let team = Team::start(&engine, &model).await;
-        let second = Team::join(&engine, &model, required()).await;
-        let admin = team.sign_in(ADMIN).await;
+        let (team, second, admin) = Team::start_two(&engine, &model).await;
         let (ann, id) = team.user(&admin, "ann").await;
         add_opal(&team, &admin, &model).await;
         let has_opal = async || names(&second, &ann, "/api/models").await.contains(&"Opal".to_owned());

@@ -63,6 +63,14 @@ impl Team {
         Self::of(app)
     }
 
+    /// Starts two servers on one database. Also signs their admin in.
+    pub(crate) async fn start_two(engine: &Engine, model: &MockLlm) -> (Self, Self, Who) {
+        let here = Self::start(engine, model).await;
+        let there = Self::join(engine, model, required()).await;
+        let admin = here.sign_in(ADMIN).await;
+        (here, there, admin)
+    }
+
     /// Starts a server with limits per user, and with the built-in tools, on a database that already has an admin.
     pub(crate) async fn join_limited(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Self {
         let tools = tallybook_tools::builtin().expect("the built-in tools");

@@ -9,7 +9,7 @@ use super::LIMIT;
 use crate::{
     accounts::{
         groups::{group, names, set_members},
-        kit::{ADMIN, PASSWORD, Team, Who, required},
+        kit::{PASSWORD, Team, Who},
     },
     bad_input::assert_problem,
     support::{Engine, within},
@@ -28,9 +28,7 @@ struct Servers {
 impl Servers {
     async fn start(engine: &Engine) -> Self {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(engine, &model).await;
-        let there = Team::join(engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(engine, &model).await;
         let (ann, bob) = (here.user(&admin, "ann").await, here.user(&admin, "bob").await);
         Self { model, here, there, admin, ann, bob }
     }

@@ -11,7 +11,7 @@ use super::LIMIT;
 use crate::{
     accounts::{
         groups::{add_opal, names},
-        kit::{ADMIN, Team, Who, required},
+        kit::{Team, Who},
     },
     added_models::{demo_only, request},
     bad_input::assert_problem,
@@ -77,9 +77,7 @@ async fn changed_and_restored_settings_apply_on_the_other_server() {
     });
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(&engine, &model).await;
-        let there = Team::join(&engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(&engine, &model).await;
         let (ann, _) = here.user(&admin, "ann").await;
         add_opal(&here, &admin, &model).await;
         let default = settings(&here, &admin).await["settings"].clone();
@@ -113,9 +111,7 @@ async fn changed_and_restored_settings_apply_on_the_other_server() {
 async fn a_running_turn_keeps_the_settings_that_the_other_server_changes() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
-        let here = Team::start(&engine, &model).await;
-        let there = Team::join(&engine, &model, required()).await;
-        let admin = here.sign_in(ADMIN).await;
+        let (here, there, admin) = Team::start_two(&engine, &model).await;
         let (ann, _) = here.user(&admin, "ann").await;
         let set = async |patch: Value| here.json(&admin, Method::PATCH, PATH, patch, 200).await;
         set(json!({"instructions": "Count in twos.", "llm_titles": true, "sign_up": "open"})).await;

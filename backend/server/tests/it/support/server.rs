@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor, MySqlConnection, mysql::MySqlConnectOptions};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Executor, MySqlConnection,
+    mysql::{MySqlConnectOptions, MySqlSslMode},
+};
 
 /// Returns the addresses in `MYSQL_TEST_URL`.
 pub(crate) fn addresses() -> Vec<String> {
@@ -23,7 +26,7 @@ pub(crate) fn url(server: &str, name: &str) -> String {
 /// Connects to a server, or to a database on it.
 pub(crate) async fn connect(address: &str) -> MySqlConnection {
     let options = MySqlConnectOptions::from_str(address).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
-    options.connect().await.expect("the server that MYSQL_TEST_URL names answers")
+    options.ssl_mode(MySqlSslMode::Disabled).connect().await.expect("the server that MYSQL_TEST_URL names answers")
 }
 
 /// Runs statements, separated by semicolons.

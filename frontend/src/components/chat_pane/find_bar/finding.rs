@@ -19,7 +19,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// The most pages of hits that are asked for without the reader.
+/// Maximum number of pages of hits that are loaded without an action of the user.
 const MAX_PAGES: u32 = 20;
 
 /// Places found for a phrase.

@@ -41,9 +41,9 @@ messages! {
     approval_timeout: "Hours that a call waits for approval", "承認を待つ時間（時間）";
     zero_is_no_timeout: "Then it is denied. 0 for no timeout.", "この時間が過ぎると拒否されます。0は無期限です。";
     reviewers: "Models that review high-risk calls", "リスクの高い呼び出しを審査するモデル";
-    reviewers_hint: "Each has one vote. If you select none, only people decide.", "モデルごとに1票です。選ばない場合は人だけが判断します。";
+    reviewers_hint: "Each has one vote. If you select none, users decide.", "モデルごとに1票です。選ばない場合はユーザーが判断します。";
     review_mode: "Effect of the votes", "投票の効果";
-    review_advises: "A person decides and sees the votes", "投票を参考に人が判断する";
+    review_advises: "The user decides and sees the votes", "投票を参考に人が判断する";
     review_decides: "The majority decides", "多数決で決める";
     review_quorum: "Votes for a decision", "決定に必要な票数";
     review_quorum_hint: "Empty for the majority of the models.", "空欄の場合は過半数です。";
@@ -77,7 +77,7 @@ impl Messages {
             ("open", Language::Japanese) => "サーバーにアクセスできる全員",
             ("closed", Language::English) => "Admins only",
             ("closed", Language::Japanese) => "管理者のみ",
-            (_, Language::English) => "People with an invitation",
+            (_, Language::English) => "Invited users",
             (_, Language::Japanese) => "招待された人",
         }
     }

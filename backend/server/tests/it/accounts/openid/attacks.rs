@@ -12,9 +12,35 @@ use super::{
     issuer::{Fault, Issuer, Person},
     team,
 };
-use crate::support::{Engine, execute, on_every_engine, rows};
+use crate::support::{Engine, eventually, execute, on_every_engine, rows};
 
 on_every_engine! {
+    /// A successful sign-in takes back its own attempt only: it does not end the block that failed attempts from the
+    /// same address began while the provider was working.
+    async fn a_slow_sign_in_does_not_end_the_block_of_its_address(engine: Engine) {
+        const MAX_GUESSES: usize = 40;
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        issuer.fail(Fault::SlowToken);
+        let mut browser = Browser::new(&team);
+        let guess = async || {
+            eventually("the sign-in waits for the provider", async || {
+                rows!(team.app, (i32,), "SELECT failures FROM sign_in_attempts") == [(1,)]
+            })
+            .await;
+            let mut guesses = 0;
+            while team.try_sign_in(&format!("guess{guesses}"), "a wrong password").await.status() != 429 {
+                guesses += 1;
+                assert!(guesses < MAX_GUESSES, "an address has a limit");
+            }
+            execute!(team.app, BLOCKED);
+            issuer.fail(Fault::None);
+        };
+        let (signed_in, ()) = tokio::join!(browser.sign_in("/sign-in/away"), guess());
+        assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
+        assert_eq!(team.try_sign_in(ADMIN, PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+
     /// A response that does not prove the user's identity signs no one in and stores no account and no identity.
     async fn invalid_provider_responses_sign_no_user_in(engine: Engine) {
         let issuer = Issuer::start().await;

@@ -45,7 +45,7 @@ pub(crate) enum Fault {
     BadSubject,
     Down,
     Slow,
-    /// Only the token endpoint is slow.
+    /// The token endpoint does not answer until the fault is over.
     SlowToken,
     Huge,
     /// The metadata endpoint redirects to another address.
@@ -275,8 +275,8 @@ async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
 
 /// Redeems a code, once, for the client that requested it.
 async fn token(state: Shared, request: HttpRequest, body: String) -> HttpResponse {
-    if lock(&state).fault == Fault::SlowToken {
-        actix_web::rt::time::sleep(Duration::from_mins(1)).await;
+    while lock(&state).fault == Fault::SlowToken {
+        actix_web::rt::time::sleep(Duration::from_millis(10)).await;
     }
     let sent: HashMap<String, String> = url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
     let of = |name: &str| sent.get(name).cloned().unwrap_or_default();
