@@ -17,7 +17,7 @@ const GROWTH_GOAL = 1.2;
 
 /** Memory in use after garbage collection. */
 interface Usage {
-  /** Of JavaScript objects, of the document, and of WASM, in MiB. */
+  /** Memory of JavaScript objects, the document and WASM, in MiB. */
   heap: number;
   nodes: number;
 }

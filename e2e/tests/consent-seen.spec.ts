@@ -154,3 +154,23 @@ for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 }
+
+test("on a phone, the decisions stay in view beside the input, and take the place of the note", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 760 });
+  await openWaiting(page, waiting(send({ to: "ann@example.org", text: "- a point\n".repeat(9) })));
+  await expect(page.getByTestId("show-input")).toHaveCount(0);
+  for (const name of ["allow-once", "deny", "allow-from-now-on"]) {
+    await expect(page.getByTestId(name)).toBeInViewport({ ratio: 1 });
+  }
+  await expect(page.getByTestId("show-calls")).toHaveCount(1);
+  await expect(page.getByTestId("show-calls")).toBeHidden();
+  await expect(page.getByTestId("consent-note")).toHaveText("1 tool call needs your approval.");
+  // The buttons stay while the user scrolls to the beginning of the card.
+  await page.setViewportSize({ width: 390, height: 560 });
+  await page.locator("#thread").evaluate((thread) => thread.scrollTo(0, 0));
+  const card = page.getByTestId("consent");
+  await expect(card, "the card is higher than the view").not.toBeInViewport({ ratio: 0.95 });
+  await page.getByTestId("deny").click({ trial: true });
+  await page.getByTestId("allow-from-now-on").click({ trial: true });
+  expect(await findings(page)).toEqual(NOTHING);
+});

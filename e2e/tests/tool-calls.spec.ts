@@ -96,7 +96,7 @@ test("every status has an icon and a word, and every duration has a unit", async
   });
 });
 
-test("adjacent finished calls are grouped under one line, which is amber if one failed", async ({ page }) => {
+test("adjacent finished calls are grouped under one line, which is red if one failed", async ({ page }) => {
   const calls = [
     call("add", { a: 1, b: 2 }),
     call("multiply", { a: 3, b: 4 }),
@@ -107,7 +107,7 @@ test("adjacent finished calls are grouped under one line, which is amber if one 
   await expect(line).toHaveText(/^3 tool calls\s*add, multiply, divide\s*1 failed\s*10s$/);
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await expect(line).toHaveAttribute("data-failed", "");
-  await expect(line.locator(".tool-status")).toHaveCSS("color", await color(page, "warn"));
+  await expect(line.locator(".tool-status")).toHaveCSS("color", await color(page, "bad"));
   await expect(toolCalls(page.locator("article").last()).first()).toBeHidden();
 
   await line.press("Enter");
@@ -163,7 +163,7 @@ test("a call that the user opened stays open while calls around it end and are g
   await expect(group(page), "the user closed it").toHaveAttribute("aria-expanded", "false");
 });
 
-test("a slow tool call turns amber, then red with a Stop button", async ({ page }) => {
+test("a slow tool call says so, then turns red with a Stop button", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
   await clock.runFor(100);
@@ -174,7 +174,6 @@ test("a slow tool call turns amber, then red with a Stop button", async ({ page 
   await expect(line).not.toHaveAttribute("data-pace");
   await clock.runFor(1_000);
   await expect(line).toHaveAttribute("data-pace", "long");
-  await expect(line.locator(".tool-duration")).toHaveCSS("color", await color(page, "warn"));
   await expect(page.getByText("This is taking a while.")).toBeVisible();
   await clock.runFor(20_000);
   await expect(line).toHaveAttribute("data-pace", "very-long");

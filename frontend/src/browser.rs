@@ -37,7 +37,7 @@ pub(crate) use self::{
         is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
     network::{Body, HttpResponse, fetch, send_at_leaving},
-    sight::{is_in_sight, when_in_sight},
+    sight::{is_in_sight, watch_sight},
     signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},

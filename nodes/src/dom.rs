@@ -8,7 +8,7 @@ use web_sys::Document;
 
 use crate::node::{Element, Node};
 
-/// Tag of the element with which the translation of Chrome replaces a text.
+/// Tag of the element that Chrome's translation puts in place of a text.
 const TRANSLATION_TAG: &str = "font";
 
 /// Tags that are drawings, and the namespace in which browsers create them.

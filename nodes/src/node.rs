@@ -85,15 +85,15 @@ impl Element {
 
     /// Adds text, with bounded runs of marks. It becomes part of a text that is there already.
     #[must_use]
-    pub fn with_text(self, text: impl Into<String>) -> Self {
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
         let text = bounded_text(text.into());
-        let mut element = self.marked(has_long_word(&text));
-        match element.children.last_mut() {
+        match self.children.last_mut() {
             _ if text.is_empty() => {}
             Some(Node::Text(before)) => before.push_str(&text),
-            Some(Node::Element(_)) | None => element.children.push(Node::Text(text)),
+            Some(Node::Element(_)) | None => self.children.push(Node::Text(text)),
         }
-        element
+        let has_long_word = matches!(self.children.last(), Some(Node::Text(text)) if has_long_word(text));
+        self.marked(has_long_word)
     }
 
     /// Marks the element, once, if it has a long word.

@@ -81,9 +81,12 @@ fn sqlite_is_built_without_loadable_extensions() {
 
 #[test]
 fn checks_fail_if_a_lock_file_is_out_of_date() {
-    let script = fs::read_to_string(root().join(".ci/run")).unwrap();
-    for command in script.lines().filter(|line| line.contains("xtask lint") || line.contains("--manifest-path")) {
-        assert!(command.contains("--locked"), "{command}");
+    for (file, command) in [
+        (".ci/run", "cargo --locked xtask lint"),
+        (".github/workflows/ci.yml", "cargo --locked xtask lint"),
+        (".github/workflows/ci.yml", "cargo check --locked --manifest-path fuzz/Cargo.toml"),
+    ] {
+        assert!(fs::read_to_string(root().join(file)).unwrap().contains(command), "{file} runs {command}");
     }
 }
 

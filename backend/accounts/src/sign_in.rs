@@ -9,7 +9,7 @@ use super::{
     secret::SecretHash,
     service::with_retries,
     store::{
-        attempts::{self, CountedAttempt, Counting},
+        attempts::{self, CountOutcome, CountedAttempt},
         known_browsers,
         users::PasswordRow,
     },
@@ -87,26 +87,26 @@ impl Accounts {
     /// Counts an attempt as a failure before its outcome is known, so that concurrent attempts are limited like
     /// sequential ones. Fails with `TooManyAttempts` while the subject is delayed.
     pub(crate) async fn count_attempt(&self, subject: &Subject) -> Result<CountedAttempt, AccountsError> {
-        let counting = match with_retries(|| self.count_once(subject)).await {
+        let outcome = match with_retries(|| self.count_once(subject)).await {
             // A concurrent attempt has just created the row.
             Err(AccountsError::Storage(error)) if is_unique_violation(&error) => {
                 with_retries(|| self.count_once(subject)).await?
             }
             outcome => outcome?,
         };
-        match counting {
-            Counting::Counted(attempt) => Ok(attempt),
-            Counting::Blocked { until } => {
+        match outcome {
+            CountOutcome::Counted(attempt) => Ok(attempt),
+            CountOutcome::Blocked { until } => {
                 let seconds = u64::try_from((until - now()).num_seconds()).unwrap_or(0) + 1;
                 Err(AccountsError::TooManyAttempts { retry_after_secs: seconds })
             }
         }
     }
 
-    async fn count_once(&self, subject: &Subject) -> Result<Counting, AccountsError> {
+    async fn count_once(&self, subject: &Subject) -> Result<CountOutcome, AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        let counting = attempts::count(&mut tx, subject, now() - ATTEMPTS_REMEMBERED).await?;
+        let outcome = attempts::count(&mut tx, subject, now() - ATTEMPTS_REMEMBERED).await?;
         tx.commit().await?;
-        Ok(counting)
+        Ok(outcome)
     }
 }

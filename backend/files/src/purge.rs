@@ -24,7 +24,8 @@ impl Files {
         }
     }
 
-    /// Purges files and content that nothing has referred to for a day.
+    /// Purges files and content that nothing has referred to for a day. Fails with `StoreUnknown` at the end if there is
+    /// content in a folder or a bucket, but `FILES_URL` is not set.
     pub async fn purge_unused(&self) -> Result<(), FilesError> {
         let before = self.db.reader().now().await? - TimeDelta::hours(UNUSED_HOURS);
         let mut any = false;
@@ -45,13 +46,14 @@ impl Files {
         if any {
             self.db.empty_journal().await?;
         }
-        Ok(())
+        self.check_erasable().await
     }
 
     /// Purges some of the content that nothing refers to. Returns `false` if none was purged.
     async fn purge_contents(&self, before: DateTime<Utc>) -> Result<bool, FilesError> {
         let mut purged = false;
-        for blob in blobs::list_unused(&self.db, before, PURGED_AT_ONCE).await? {
+        let has_store = self.contents.objects.is_some();
+        for blob in blobs::list_unused(&self.db, before, has_store, PURGED_AT_ONCE).await? {
             purged |= self.purge_content(&blob, before).await?;
         }
         Ok(purged)

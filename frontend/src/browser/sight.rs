@@ -5,13 +5,13 @@ use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry};
 
 use super::window;
 
-/// Calls `act` each time an element comes into view, within the window and within each scroll container around it.
-/// Call `disconnect` on the observer to end it. Returns `None` if the browser has no such observers.
-pub(crate) fn when_in_sight(element: &Element, act: impl Fn() + 'static) -> Option<IntersectionObserver> {
+/// Calls `act` with `true` each time an element comes into view, and with `false` each time it leaves it. View means the
+/// window and each scroll container around the element. Call `disconnect` on the observer to end it. Returns `None` if the browser has no such
+/// observers.
+pub(crate) fn watch_sight(element: &Element, act: impl Fn(bool) + 'static) -> Option<IntersectionObserver> {
     let changed = Closure::<dyn Fn(js_sys::Array)>::new(move |entries: js_sys::Array| {
-        let is_in_sight = |entry| JsCast::unchecked_into::<IntersectionObserverEntry>(entry).is_intersecting();
-        if entries.iter().any(is_in_sight) {
-            act();
+        for entry in entries.iter() {
+            act(entry.unchecked_into::<IntersectionObserverEntry>().is_intersecting());
         }
     });
     let observer = IntersectionObserver::new(changed.into_js_value().unchecked_ref()).ok()?;

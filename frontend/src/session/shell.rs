@@ -109,6 +109,8 @@ pub(crate) struct Session {
     /// The calls that wait for approval, whose complete input the user has seen and is not editing. Only these can be
     /// approved together.
     pub(crate) seen_calls: RwSignal<Vec<ToolCallId>>,
+    /// The calls whose buttons to allow or deny them are in view.
+    pub(crate) decidable_in_sight: RwSignal<Vec<ToolCallId>>,
     /// The model for the next message only, and whether that message is answered with a plan.
     pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// The queued messages.
@@ -179,6 +181,7 @@ impl Session {
             calls: RwSignal::default(),
             edited: RwSignal::new(edited),
             seen_calls: RwSignal::default(),
+            decidable_in_sight: RwSignal::default(),
             next: RwSignal::new((None, kept.plans_first)),
             queue,
             kept: StoredValue::new(kept),

@@ -73,15 +73,17 @@ pub(super) fn list(parts: &[Part]) -> Result<String> {
 
 /// Returns the license files in the crate; if it has none, the texts of the licenses that its manifest names.
 fn texts_of(part: &Part) -> Result<Vec<String>> {
+    let mut own = Vec::new();
+    collect(&part.folder, 0, &mut own)?;
     let mut texts = Vec::new();
     collect(&part.folder, MAX_DEPTH, &mut texts)?;
-    texts.sort_unstable();
-    texts.dedup();
-    if texts.is_empty() {
+    if own.is_empty() {
         let expression = Expression::parse_mode(&part.license, ParseMode::LAX)
             .with_context(|| format!("{} is not an SPDX expression", part.license))?;
         texts.extend(expression.requirements().filter_map(|one| Some(one.req.license.id()?.text().trim().to_owned())));
     }
+    texts.sort_unstable();
+    texts.dedup();
     Ok(texts)
 }
 

@@ -6,7 +6,7 @@ use tallybook_database::{Database, Transaction, now};
 use super::super::throttle::Subject;
 
 /// The outcome of counting an attempt.
-pub(crate) enum Counting {
+pub(crate) enum CountOutcome {
     Counted(CountedAttempt),
     /// Nothing was counted, because attempts are blocked.
     Blocked {
@@ -25,7 +25,7 @@ pub(crate) async fn count(
     tx: &mut Transaction,
     subject: &Subject,
     forgotten_before: DateTime<Utc>,
-) -> sqlx::Result<Counting> {
+) -> sqlx::Result<CountOutcome> {
     let (time, hash) = (now(), &subject.hash.0);
     // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the
     // other.
@@ -46,7 +46,7 @@ pub(crate) async fn count(
             .bind(time)
             .execute()
             .await?;
-        return Ok(Counting::Counted(CountedAttempt { blocked_until }));
+        return Ok(CountOutcome::Counted(CountedAttempt { blocked_until }));
     }
     let (failures, blocked_until): (i32, Option<DateTime<Utc>>) = tx
         .query("SELECT failures, blocked_until FROM sign_in_attempts WHERE subject = ?")
@@ -54,7 +54,7 @@ pub(crate) async fn count(
         .fetch_one()
         .await?;
     if let Some(until) = blocked_until.filter(|until| *until > time) {
-        return Ok(Counting::Blocked { until });
+        return Ok(CountOutcome::Blocked { until });
     }
     let failures = failures.saturating_add(1);
     let blocked_until = subject.blocked_until(failures, time);
@@ -65,7 +65,7 @@ pub(crate) async fn count(
         .bind(hash)
         .execute()
         .await?;
-    Ok(Counting::Counted(CountedAttempt { blocked_until }))
+    Ok(CountOutcome::Counted(CountedAttempt { blocked_until }))
 }
 
 /// Subtracts an attempt that turned out not to be a failure, and ends the block that it began. A block that other

@@ -119,7 +119,7 @@ impl Recovery {
         let closed = match try_close(context, turn, false).await {
             Err(error) if classify(&error) == FailureKind::Permanent => {
                 if !self.reported.contains(&message_id) {
-                    tracing::error!(%error, %message_id, "the full end of an abandoned turn cannot be stored; a shorter one is stored instead");
+                    tracing::error!(%error, %message_id, "the full end of an abandoned turn cannot be stored; trying a shorter one");
                 }
                 try_close(context, turn, true).await
             }

@@ -125,16 +125,25 @@ pub(crate) async fn find_chunk(db: &Database, sha256: &str, position: i32) -> sq
         .await
 }
 
-/// Lists at most `limit` rows of content that no file refers to and that was not used since `before`.
-pub(crate) async fn list_unused(db: &Database, before: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<BlobRow>> {
+/// Lists at most `limit` rows of content that no file refers to and that was not used since `before`. Without a store for
+/// objects, lists only content in the database.
+pub(crate) async fn list_unused(
+    db: &Database,
+    before: DateTime<Utc>,
+    has_store: bool,
+    limit: u32,
+) -> sqlx::Result<Vec<BlobRow>> {
     db.reader()
         .query(select!(
             "SELECT b.sha256, b.bytes, b.media_type, b.storage, b.stored_at FROM blobs b WHERE b.used_at < ? \
+             AND (? = 1 OR b.storage = ?) \
              AND NOT EXISTS (SELECT 1 FROM files f WHERE f.sha256 = b.sha256) \
              AND NOT EXISTS (SELECT 1 FROM files f WHERE f.model_sha256 = b.sha256) \
              AND NOT EXISTS (SELECT 1 FROM files f WHERE f.thumb_sha256 = b.sha256) ORDER BY b.used_at LIMIT ?"
         ))
         .bind(before)
+        .bind(i32::from(has_store))
+        .bind(IN_DATABASE)
         .bind(limit)
         .fetch_all()
         .await

@@ -246,7 +246,8 @@ fn to_sign_in(asked: &str) -> HttpResponse {
 }
 
 /// Ends a streamed response when the caller loses access. Streamed responses are event streams, files that are
-/// generated while they are sent, and downloads of at least `LONG_DOWNLOAD_BYTES`. Pages are complete before they are sent, even if they are compressed afterwards.
+/// generated while they are sent, and downloads of at least `LONG_DOWNLOAD_BYTES`. Pages are complete before they are
+/// sent, even if they are compressed afterwards.
 fn end_on_revocation<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     accounts: &Accounts,

@@ -37,9 +37,16 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let count = memo(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_need_approval(count));
     let has_calls = memo(move |_| count.get() > 0);
+    // On a phone, the note of a single call makes room for the buttons of the call's card.
+    let is_beside_card = memo(move |_| {
+        waiting.with(|waiting| match waiting.as_slice() {
+            [only] => session.decidable_in_sight.with(|calls| calls.contains(only)),
+            _ => false,
+        })
+    });
     view! {
         {move || drawn().map(|html| view! { <div class="consent-note" data-stand-in inner_html=html></div> })}
-        <div class="consent-note" id=NOTE_ID>
+        <div class="consent-note" class:beside-card=is_beside_card id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
             {lazy(move || has_calls.get().then_some(MessagePart::ConsentButtons { session, waiting, count }))}
         </div>

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::Conversation;
+use tallybook_protocol::{Conversation, Window};
 use uuid::Uuid;
 
 use super::{
@@ -23,7 +23,7 @@ use crate::{
     browser::{self, StreamPlace},
 };
 
-/// Pauses before the further attempts to delete a conversation whose first message was refused.
+/// Pauses after failed attempts to delete a conversation whose first message was refused.
 const DELETE_AGAIN_AFTER: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15), Duration::from_mins(1)];
 
@@ -163,13 +163,17 @@ impl Session {
 }
 
 /// Deletes a conversation that has no message. Repeats that while the server cannot be reached or has trouble: otherwise,
-/// the list would keep a conversation that the user did not mean to create.
+/// the list would keep a conversation that the user did not mean to create. Keeps it if the user has written in it
+/// meanwhile.
 async fn delete_unused(uuid: Uuid) {
     for pause in DELETE_AGAIN_AFTER {
         match api::delete_conversation(uuid).await {
             Err(error) if error.may_succeed_later() => browser::sleep(pause).await,
             _ => return,
         }
+        let found = api::find_conversation(uuid, Window::default()).await;
+        if found.is_ok_and(|found| found.is_none_or(|found| !found.messages.is_empty())) {
+            return;
+        }
     }
-    let _ = api::delete_conversation(uuid).await;
 }

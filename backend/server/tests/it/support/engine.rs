@@ -125,9 +125,10 @@ impl Engine {
         name.trim_end_matches(WITHOUT_TLS)
     }
 
-    /// Returns the same database, accessed by another user of its server.
+    /// Returns the same database, accessed by another user of its server. MySQL accepts a password only over TLS.
     pub(crate) fn as_user(&self, user: &str, password: &str) -> Self {
         let (_, rest) = self.url.split_once('@').expect("an address with a user");
+        let rest = rest.trim_end_matches(WITHOUT_TLS);
         Self { url: format!("mysql://{user}:{password}@{rest}"), ..self.clone() }
     }
 

@@ -1,6 +1,7 @@
 //! The buttons of a card, each with its key.
 
-use leptos::{ev::MouseEvent, prelude::*};
+use leptos::{ev::MouseEvent, html, prelude::*};
+use send_wrapper::SendWrapper;
 use tallybook_protocol::ApprovalScope;
 
 use super::card::Card;
@@ -10,7 +11,7 @@ use crate::{
         ids::card_id,
         listbox::{Choice, Listbox},
     },
-    reactive::memo,
+    reactive::{effect, memo},
     session::kept_input,
 };
 
@@ -53,8 +54,9 @@ impl Card {
             .into_any()
         };
         let unseen_id = format!("{}-unseen", card_id(self.id));
+        let place = self.watch_choices();
         view! {
-            <div class="consent-choices">
+            <div class="consent-choices" node_ref=place>
                 {move || is_unseen.get().then(|| view! {
                     <button
                         type="button"
@@ -95,6 +97,28 @@ impl Card {
             </div>
         }
         .into_any()
+    }
+
+    /// Watches whether the buttons are in view. Returns the reference for their element.
+    fn watch_choices(self) -> NodeRef<html::Div> {
+        let place = NodeRef::<html::Div>::new();
+        let note = move |is_in_sight: bool| {
+            self.session.decidable_in_sight.try_update(|calls| {
+                calls.retain(|call| *call != self.id);
+                calls.extend(is_in_sight.then_some(self.id));
+            });
+        };
+        effect(move || {
+            let Some(place) = place.get() else { return };
+            let watch = browser::watch_sight(&place, note).map(SendWrapper::new);
+            on_cleanup(move || {
+                note(false);
+                if let Some(watch) = &watch {
+                    watch.disconnect();
+                }
+            });
+        });
+        place
     }
 
     /// The conversations for which an approval is saved.

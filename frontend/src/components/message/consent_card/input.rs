@@ -55,8 +55,10 @@ fn edge(was_seen: RwSignal<bool>) -> AnyView {
     let place = NodeRef::<html::Div>::new();
     effect(move || {
         let Some(place) = place.get() else { return };
-        let watch = browser::when_in_sight(&place, move || {
-            was_seen.try_set(true);
+        let watch = browser::watch_sight(&place, move |is_in_sight| {
+            if is_in_sight {
+                was_seen.try_set(true);
+            }
         });
         match watch.map(SendWrapper::new) {
             Some(watch) => on_cleanup(move || watch.disconnect()),

@@ -1,9 +1,11 @@
 //! Attacks on sign-in with an identity provider: forged proof, callbacks of another browser, planted sessions, and
 //! redirects to other sites.
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
-use tallybook_accounts::SignUp;
+use tallybook_accounts::{OpenIdSettings, SignUp};
 
 use super::{
     super::kit::{ADMIN, BLOCKED, PASSWORD, kind_of},
@@ -20,7 +22,8 @@ on_every_engine! {
     async fn a_slow_sign_in_does_not_end_the_block_of_its_address(engine: Engine) {
         const MAX_GUESSES: usize = 40;
         let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let openid = OpenIdSettings { timeout: Duration::from_mins(1), ..issuer.settings() };
+        let team = team(&engine, SignUp::Open, openid).await;
         issuer.fail(Fault::SlowToken);
         let mut browser = Browser::new(&team);
         let guess = async || {
