@@ -1,8 +1,13 @@
 // Tests that errors are reported, and that the conversation continues after them.
 
-import type { Route } from "@playwright/test";
+import type { APIRequestContext, Route } from "@playwright/test";
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
+
+/** Returns the number of listed conversations. */
+async function conversations(request: APIRequestContext): Promise<number> {
+  return (await (await request.get("/api/conversations")).json()).items.length;
+}
 
 test("a division by zero is a failed call with its reason, and the next message works", async ({ page }) => {
   const chat = new ChatPage(page);
@@ -91,27 +96,25 @@ test("a refused first message creates no conversation", async ({ page, request, 
   tolerated.push(/Failed to load resource/);
   await page.goto("/");
   await alive(page);
-  const titles = async () => (await (await request.get("/api/conversations")).json()).items.length;
-  const before = await titles();
+  const before = await conversations(request);
   const long = "x".repeat(100_001);
   await page.getByTestId("composer").fill(long);
   await page.getByTestId("send").click();
   await expect(page.getByTestId("notice")).toBeVisible();
   await expect(page.getByTestId("composer")).toHaveValue(long);
   await expect(page).toHaveURL("/");
-  await expect.poll(titles).toBe(before);
+  await expect.poll(() => conversations(request)).toBe(before);
   await page.getByTestId("composer").fill("What is 2 + 3?");
   await page.getByTestId("send").click();
   await expect(new ChatPage(page).answers.last()).toContainText("5");
-  expect(await titles()).toBe(before + 1);
+  expect(await conversations(request)).toBe(before + 1);
 });
 
 test("the conversation of a refused first message is deleted, even if that fails at first", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await page.goto("/");
   await alive(page);
-  const conversations = async () => (await (await request.get("/api/conversations")).json()).items.length;
-  const before = await conversations();
+  const before = await conversations(request);
   const deletions: string[] = [];
   await page.route("**/api/conversations/*", async (route) => {
     if (route.request().method() !== "DELETE") return route.continue();
@@ -122,7 +125,7 @@ test("the conversation of a refused first message is deleted, even if that fails
   await page.getByTestId("send").click();
   await expect(page.getByTestId("notice")).toBeVisible();
   await expect.poll(() => deletions.length).toBe(2);
-  await expect.poll(conversations).toBe(before);
+  await expect.poll(() => conversations(request)).toBe(before);
 });
 
 test("the conversation of a first message stays if a proxy's error hides that the server stored it", async ({ page, tolerated }) => {

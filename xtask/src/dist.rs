@@ -80,7 +80,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Checks these first, so that what is missing or forbidden shows before the long build.
     ensure!(
         options.quick || optimize::find().is_some(),
-        "a release needs wasm-opt, since its page would otherwise be about three times as large: run `npm ci` in e2e, or install binaryen"
+        "a release needs wasm-opt, since its page would otherwise be about three times as large: run `npm ci` in e2e, \
+         or install binaryen"
     );
     let notices = notices::checked()?;
     let program = build::program(!options.quick)?;

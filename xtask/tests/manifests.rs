@@ -81,12 +81,11 @@ fn sqlite_is_built_without_loadable_extensions() {
 
 #[test]
 fn checks_fail_if_a_lock_file_is_out_of_date() {
-    for (file, command) in [
-        (".ci/run", "cargo --locked xtask lint"),
-        (".github/workflows/ci.yml", "cargo --locked xtask lint"),
-        (".github/workflows/ci.yml", "cargo check --locked --manifest-path fuzz/Cargo.toml"),
-    ] {
-        assert!(fs::read_to_string(root().join(file)).unwrap().contains(command), "{file} runs {command}");
+    let scripts = [".ci/run", ".github/workflows/ci.yml"].map(|file| fs::read_to_string(root().join(file)).unwrap());
+    for kind in ["xtask lint", "--manifest-path"] {
+        let commands: Vec<_> =
+            scripts.iter().flat_map(|script| script.lines()).filter(|line| line.contains(kind)).collect();
+        assert!(!commands.is_empty() && commands.iter().all(|command| command.contains("--locked")), "{commands:?}");
     }
 }
 

@@ -6,8 +6,8 @@ use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry};
 use super::window;
 
 /// Calls `act` with `true` each time an element comes into view, and with `false` each time it leaves it. View means the
-/// window and each scroll container around the element. Call `disconnect` on the observer to end it. Returns `None` if the browser has no such
-/// observers.
+/// window and each scroll container around the element. Call `disconnect` on the observer to end it. Returns `None` if
+/// the browser has no such observers.
 pub(crate) fn watch_sight(element: &Element, act: impl Fn(bool) + 'static) -> Option<IntersectionObserver> {
     let changed = Closure::<dyn Fn(js_sys::Array)>::new(move |entries: js_sys::Array| {
         for entry in entries.iter() {

@@ -1,11 +1,12 @@
 //! Licenses of third-party crates: the allowed ones, and the list that goes with a release.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, ffi::OsStr, fmt::Write as _, fs, path::Path};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use spdx::{Expression, ParseMode};
 
 use super::{font, parts::Part};
+use crate::ui::files_below;
 
 /// Licenses that require no more than attribution.
 const ALLOWED: [&str; 9] =
@@ -19,9 +20,6 @@ const NOT_TEXTS: [&str; 6] = ["rs", "c", "h", "json", "py", "toml"];
 
 /// Folders of crates whose contents are not compiled: tests, and what the chosen features do not use.
 const NOT_COMPILED: [&str; 7] = ["tests", "test", "testing", "benches", "examples", "fuzz", "sqlcipher"];
-
-/// Maximum depth of the folders of a crate that are searched. The C code of mimalloc is three folders deep.
-const MAX_DEPTH: usize = 6;
 
 /// Returns an error with the names of the crates that have any other license.
 pub(super) fn check(parts: &[Part]) -> Result<()> {
@@ -71,13 +69,16 @@ pub(super) fn list(parts: &[Part]) -> Result<String> {
     Ok(list)
 }
 
-/// Returns the license files in the crate; if it has none, the texts of the licenses that its manifest names.
+/// Returns the license files of the crate (if it has none, the texts of the licenses that its manifest names), and those
+/// in its subfolders, which are of code or data that the crate took from elsewhere.
 fn texts_of(part: &Part) -> Result<Vec<String>> {
-    let mut own = Vec::new();
-    collect(&part.folder, 0, &mut own)?;
-    let mut texts = Vec::new();
-    collect(&part.folder, MAX_DEPTH, &mut texts)?;
-    if own.is_empty() {
+    ensure!(part.folder.is_dir(), "the folder {} does not exist", part.folder.display());
+    let (mut texts, mut has_own) = (Vec::new(), false);
+    for file in files_below(&part.folder)?.iter().filter(|file| is_license(file, &part.folder)) {
+        has_own |= file.parent() == Some(&*part.folder);
+        texts.push(String::from_utf8_lossy(&fs::read(file)?).replace("\r\n", "\n").trim().to_owned());
+    }
+    if !has_own {
         let expression = Expression::parse_mode(&part.license, ParseMode::LAX)
             .with_context(|| format!("{} is not an SPDX expression", part.license))?;
         texts.extend(expression.requirements().filter_map(|one| Some(one.req.license.id()?.text().trim().to_owned())));
@@ -87,27 +88,14 @@ fn texts_of(part: &Part) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Adds the license files in a folder and its subfolders. Those below the top are the ones of code or data that the
-/// crate took from elsewhere.
-fn collect(folder: &Path, depth: usize, texts: &mut Vec<String>) -> Result<()> {
-    let mut entries: Vec<_> = fs::read_dir(folder)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .with_context(|| format!("cannot read {}", folder.display()))?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let name = entry.file_name().to_string_lossy().to_uppercase();
-        let is_source =
-            path.extension().is_some_and(|end| NOT_TEXTS.iter().any(|other| end.eq_ignore_ascii_case(other)));
-        if kind.is_file() && !is_source && FILES.iter().any(|begin| name.starts_with(begin)) {
-            texts.push(String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n").trim().to_owned());
-        }
-        let is_compiled = !NOT_COMPILED.iter().any(|other| name.eq_ignore_ascii_case(other));
-        if kind.is_dir() && is_compiled && depth > 0 {
-            collect(&path, depth - 1, texts)?;
-        }
-    }
-    Ok(())
+/// Returns `true` if a file has the license of something in the crate that is compiled.
+fn is_license(file: &Path, folder: &Path) -> bool {
+    let is_one_of = |name: &OsStr, names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+    let name = file.file_name().map(|name| name.to_string_lossy().to_uppercase()).unwrap_or_default();
+    let mut folders = file.strip_prefix(folder).ok().and_then(Path::parent).into_iter().flat_map(Path::iter);
+    FILES.iter().any(|begin| name.starts_with(begin))
+        && !file.extension().is_some_and(|end| is_one_of(end, &NOT_TEXTS))
+        && !folders.any(|inside| is_one_of(inside, &NOT_COMPILED))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::{
     browser::{self, StreamPlace},
 };
 
-/// Pauses after failed attempts to delete a conversation whose first message was refused.
+/// Pauses before further attempts to delete a conversation whose first message was refused.
 const DELETE_AGAIN_AFTER: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15), Duration::from_mins(1)];
 
@@ -166,11 +166,10 @@ impl Session {
 /// the list would keep a conversation that the user did not mean to create. Keeps it if the user has written in it
 /// meanwhile.
 async fn delete_unused(uuid: Uuid) {
-    for pause in DELETE_AGAIN_AFTER {
-        match api::delete_conversation(uuid).await {
-            Err(error) if error.may_succeed_later() => browser::sleep(pause).await,
-            _ => return,
-        }
+    let mut pauses = DELETE_AGAIN_AFTER.into_iter();
+    while api::delete_conversation(uuid).await.is_err_and(|error| error.may_succeed_later()) {
+        let Some(pause) = pauses.next() else { return };
+        browser::sleep(pause).await;
         let found = api::find_conversation(uuid, Window::default()).await;
         if found.is_ok_and(|found| found.is_none_or(|found| !found.messages.is_empty())) {
             return;

@@ -127,7 +127,7 @@ impl ConversationParser {
         let is_empty = MessagePart::join_texts(&parsed.question).trim().is_empty()
             && parsed.question.iter().all(|part| part.file_id().is_none());
         if is_empty && !(self.has_previous && self.last == Last::Tool) {
-            let message = "There is no question. Send at least one message of the role user with text.";
+            let message = "The request has no question. Send at least one message of the role user with text.";
             return Err(Refusal::bad(field, message));
         }
         if self.last == Last::Model {

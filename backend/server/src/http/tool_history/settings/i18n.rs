@@ -43,7 +43,7 @@ messages! {
     reviewers: "Models that review high-risk calls", "リスクの高い呼び出しを審査するモデル";
     reviewers_hint: "Each has one vote. If you select none, users decide.", "モデルごとに1票です。選ばない場合はユーザーが判断します。";
     review_mode: "Effect of the votes", "投票の効果";
-    review_advises: "The user decides and sees the votes", "投票を参考に人が判断する";
+    review_advises: "The user decides and sees the votes", "投票を参考にユーザーが判断する";
     review_decides: "The majority decides", "多数決で決める";
     review_quorum: "Votes for a decision", "決定に必要な票数";
     review_quorum_hint: "Empty for the majority of the models.", "空欄の場合は過半数です。";
