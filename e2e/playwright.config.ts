@@ -27,7 +27,7 @@ export default defineConfig<object, ServerOptions>({
     // Tests whose behavior is the same on every database run on SQLite only.
     ...mysqlServers().map((mysqlServer) => ({
       name: `mysql-${new URL(mysqlServer).port || "3306"}`,
-      testMatch: /(accounts|branches|consent-live|conversation|crash|errors|reload|sidebar|tool-servers)\.spec\.ts$/,
+      testMatch: /(accounts|branches|approval-live|conversation|crash|errors|reload|sidebar|tool-servers)\.spec\.ts$/,
       use: { ...chromium, mysqlServer },
     })),
     { name: "firefox", testDir: "firefox", use: firefox },

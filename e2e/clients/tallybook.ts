@@ -3,14 +3,14 @@
 import { expect } from "@playwright/test";
 
 /** Returns an environment variable that `cargo xtask clients` sets. Throws if it is not set. */
-export function told(name: string): string {
+export function variable(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing: run the programs with \`cargo xtask clients\``);
   return value;
 }
 
-export const url = told("TALLYBOOK_URL");
-export const key = told("TALLYBOOK_KEY");
+export const url = variable("TALLYBOOK_URL");
+export const key = variable("TALLYBOOK_KEY");
 
 /** Name of the model. It answers `use add 1 2` with a call of `add`, `fault:NAME` with that fault, and other texts with an echo that counts images. */
 export const model = "by-hand";
@@ -49,7 +49,7 @@ export async function calls(purpose: string): Promise<number> {
 }
 
 /** Returns the tool calls of the key's owner that match a filter of the tool history, newest first. */
-export async function book(filter: string): Promise<{ tool: string; status: string; user: string; conversation: string }[]> {
+export async function toolHistory(filter: string): Promise<{ tool: string; status: string; user: string; conversation: string }[]> {
   const call = { name: "search_tool_calls", arguments: { filter } };
   const response = await fetch(`${url}/mcp`, {
     method: "POST",

@@ -136,8 +136,8 @@ export function conversation(title: string, turns: [string, Answer][]): Conversa
 }
 
 /** Returns the part of a conversation that the query of a request selects. */
-export function part(told: Conversation, query: URLSearchParams): object {
-  const { messages } = told;
+export function part(stored: Conversation, query: URLSearchParams): object {
+  const { messages } = stored;
   const place = (name: string) => messages.findIndex((message) => message.id === Number(query.get(name)));
   const end = query.has("before") ? place("before") : messages.length;
   const newest = Math.max(0, end - Number(query.get("limit") ?? end));
@@ -145,7 +145,7 @@ export function part(told: Conversation, query: URLSearchParams): object {
   const begin = from === -1 ? newest : Math.min(from, newest);
   const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
   const earlier = begin > 0 ? { earlier: { count: begin, usage } } : {};
-  return { ...told, messages: messages.slice(begin, end), ...earlier };
+  return { ...stored, messages: messages.slice(begin, end), ...earlier };
 }
 
 /** Returns the list entry of a conversation that the test never opens. `hours` is the time since its last update. */
@@ -157,13 +157,13 @@ export function listed(title: string, hours: number, other: { pinned?: boolean; 
 }
 
 /** Mocks the API with this one conversation, and opens it from the list. `others` are list entries below it. */
-export async function open(page: Page, told: Conversation, others: object[] = []): Promise<void> {
-  const { uuid, title, running, awaiting_approval, created_at, updated_at } = told;
+export async function open(page: Page, stored: Conversation, others: object[] = []): Promise<void> {
+  const { uuid, title, running, awaiting_approval, created_at, updated_at } = stored;
   const summary = { uuid, title, running, awaiting_approval, created_at, updated_at };
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary, ...others], next_cursor: null } }));
   await page.route(
     (url) => url.pathname === `/api/conversations/${UUID}`,
-    (route) => route.fulfill({ json: part(told, new URL(route.request().url()).searchParams) }),
+    (route) => route.fulfill({ json: part(stored, new URL(route.request().url()).searchParams) }),
   );
   await page.goto("/");
   await alive(page);

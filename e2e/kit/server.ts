@@ -113,15 +113,15 @@ export async function startServer(
   }
 }
 
-/** Waits for the line that names the server's address, and returns the address. Passes each line of standard output to `told`. */
-async function ready(child: ChildProcess, told = (_line: string) => {}): Promise<string> {
+/** Waits for the line that names the server's address, and returns the address. Passes each line of standard output to `onLine`. */
+async function ready(child: ChildProcess, onLine = (_line: string) => {}): Promise<string> {
   const log: string[] = [];
   const lines = createInterface({ input: child.stdout! });
   child.stderr!.on("data", (data) => log.push(String(data)));
   const address = new Promise<string>((resolve, reject) => {
     lines.on("line", (line) => {
       log.push(`${line}\n`);
-      told(line);
+      onLine(line);
       const found = READY.exec(line)?.[1];
       if (found) resolve(found);
     });

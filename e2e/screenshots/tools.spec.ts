@@ -70,8 +70,8 @@ It cost **€2,844.00** in all, which is **€237.00** each:
   const usage = { input_tokens: 2480, output_tokens: 212, cached_tokens: 1900 };
   const author = { provider: "anthropic", model: "Sonnet" };
   const question = "What did the offsite cost us, per person? The receipts are in my notes.";
-  const told = conversation("What the offsite cost", [[question, { content, calls, usage, ...author }]]);
-  await open(page, { ...told, ...NOW }, OTHERS);
+  const stored = conversation("What the offsite cost", [[question, { content, calls, usage, ...author }]]);
+  await open(page, { ...stored, ...NOW }, OTHERS);
   const answer = page.locator('article[data-role="assistant"]');
   await answer.getByTestId("tool-group").click();
   await expect(toolCalls(answer)).toHaveCount(3);
@@ -95,10 +95,10 @@ test("a call that needs approval, and the tools panel", async ({ page }) => {
     { tool_call_id: write.tool_call_id, model: "Sonnet", verdict: "approve", reason: "A new file, and what was asked for.", duration_ms: 900 },
   ];
   const answer = { content, status: "awaiting_approval", calls };
-  const told = conversation("Notes of the week", [["Which points of my notes are open? Make a list of them.", answer]]);
-  await open(page, { ...told, ...NOW }, OTHERS);
+  const stored = conversation("Notes of the week", [["Which points of my notes are open? Make a list of them.", answer]]);
+  await open(page, { ...stored, ...NOW }, OTHERS);
   await expect(page.getByTestId("consent")).toBeVisible();
-  await picture(page, "consent", [["light", "wide"], ["dark", "wide"], ["dark", "narrow"]]);
+  await picture(page, "approval", [["light", "wide"], ["dark", "wide"], ["dark", "narrow"]]);
 
   await page.getByTestId("open-tools").click();
   await expect(page.getByTestId("tool-server")).toHaveCount(3);

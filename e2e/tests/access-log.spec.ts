@@ -34,8 +34,8 @@ test("the settings list admin access and shared links, and deleting the account 
   await page.reload();
   await page.getByTestId("call").locator(".when a").click();
   await page.locator("#reason").fill("ann asked for help");
-  await page.locator(".book-reason button").click();
-  await expect(page.locator(".book-facts")).toContainText("ann");
+  await page.locator(".history-reason button").click();
+  await expect(page.locator(".history-facts")).toContainText("ann");
 
   await anns.reload();
   const look = anns.getByTestId("look");

@@ -78,7 +78,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     const review = { tool_call_id: first!.tool_call_id, model: "Sonnet", reason: "It is a lot.", duration_ms: 900 };
     first!.reviews = [{ ...review, verdict: "reject" }, { ...review, model: "GPT", verdict: "approve" }, { ...review, model: "X", verdict: "abstain" }];
     await open(page, conversation("Payments", [["Pay", { content: "I would pay.", status: "awaiting_approval", calls }]]));
-    for (const edge of await page.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
+    for (const edge of await page.locator(".approval-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
     await page.getByTestId("change-input").last().click();
     await page.getByTestId("input-field").fill("{");
     await page.getByTestId("deny").first().click();
@@ -223,13 +223,13 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "an answer with reasoning, an explanation and a context note": async (page) => {
     const reasoning = [{ reasoning_id: 1, offset: 0, text: "Two and two.\n\nThat is four.", duration_ms: 2100 }];
-    const told = conversation("Thoughts", [
+    const stored = conversation("Thoughts", [
       ["One", { content: "1" }],
       ["And one", { content: "Let me add.It is 2.", calls: [call("add", { a: 1, b: 1 }, { offset: 11 })], reasoning }],
     ]);
-    Object.assign(told.messages[3]!, { told: { from: told.messages[2]!.id, summary: "They count." } });
+    Object.assign(stored.messages[3]!, { told: { from: stored.messages[2]!.id, summary: "They count." } });
     await page.route("**/reasoning-summary", (route) => route.fulfill({ json: { lines: ["It added the numbers."] } }));
-    await open(page, told);
+    await open(page, stored);
     await page.getByTestId("told").locator("summary").click();
     await page.getByTestId("thought").click();
     await act(page.locator("article[data-role]").last(), "explain");

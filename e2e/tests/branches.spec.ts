@@ -133,8 +133,8 @@ test("the up arrow in the empty message field edits the last question, and Escap
 
 test("a shorter version has no jump button", async ({ page }) => {
   const lines = Array.from({ length: 80 }, (_, line) => `Line ${line}.`).join("\n\n");
-  const told = (content: string, place: number) => conversation("Two", [["Go", { content, version: [place, 2] }]]);
-  const [short, long] = [told("Yes.", 1), told(lines, 2)];
+  const answered = (content: string, place: number) => conversation("Two", [["Go", { content, version: [place, 2] }]]);
+  const [short, long] = [answered("Yes.", 1), answered(lines, 2)];
   await open(page, long);
   await page.route("**/select**", (route) => route.fulfill({ json: short }));
   await page.getByTestId("older-version").click();

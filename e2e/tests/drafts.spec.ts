@@ -2,7 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
-import { openWaiting, pay, waiting } from "../kit/consent.ts";
+import { openWaiting, pay, waiting } from "../kit/approval.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -116,14 +116,14 @@ test("an edited queued message is restored after a reload", async ({ page, model
 });
 
 test("the edited input of a call is restored after a reload", async ({ page }) => {
-  const told = waiting(pay(5));
-  await openWaiting(page, told);
+  const stored = waiting(pay(5));
+  await openWaiting(page, stored);
   const edit = page.getByTestId("change-input");
   const field = page.getByTestId("input-field");
   await edit.click();
   await field.fill('{"amount": 4}');
   // This loads the page again, and opens the conversation in it.
-  await openWaiting(page, told);
+  await openWaiting(page, stored);
   await expect(edit).toHaveText("Continue editing the input");
   await edit.click();
   await expect(field).toHaveValue('{"amount": 4}');

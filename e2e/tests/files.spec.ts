@@ -390,6 +390,16 @@ test("an edited message keeps the files that are not removed, and gets those tha
   expect(model.lastRequest()).not.toContain("Stork.");
 });
 
+/** Pastes a text into the message field, as the browser does. */
+const paste = (page: Page, text: string) =>
+  page.getByTestId("composer").evaluate((field: HTMLTextAreaElement, text: string) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    if (field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))) {
+      document.execCommand("insertText", false, text);
+    }
+  }, text);
+
 test("a long pasted text becomes a file if the user wants that", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -397,14 +407,7 @@ test("a long pasted text becomes a file if the user wants that", async ({ page, 
   const field = page.getByTestId("composer");
   await field.fill("Summarize this: ");
   await field.press("End");
-  await field.evaluate((field: HTMLTextAreaElement) => {
-    const text = "A heron swims in the river. ".repeat(200);
-    const data = new DataTransfer();
-    data.setData("text/plain", text);
-    if (field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))) {
-      document.execCommand("insertText", false, text);
-    }
-  });
+  await paste(page, "A heron swims in the river. ".repeat(200));
   await expect(page.getByTestId("paste-offer")).toBeVisible();
   expect(await findings(page)).toEqual(NOTHING);
   await page.getByTestId("attach-paste").click();
@@ -413,4 +416,20 @@ test("a long pasted text becomes a file if the user wants that", async ({ page, 
   model.answer(["It swims there."]);
   await chat.ask("Summarize this.");
   expect(model.lastRequest()).toContain("A heron swims in the river.");
+});
+
+test("only a pasted text of more than 4,000 characters is offered as a file", async ({ page }) => {
+  await page.goto("/");
+  await alive(page);
+  const field = page.getByTestId("composer");
+  const offer = page.getByTestId("paste-offer");
+  await field.focus();
+  // A character outside the basic plane, which a string of the browser counts twice.
+  await paste(page, "𩸽".repeat(4000));
+  await expect(field).toHaveValue("𩸽".repeat(4000));
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await expect(offer).toHaveCount(0);
+  await field.fill("");
+  await paste(page, "𩸽".repeat(4001));
+  await expect(offer).toBeVisible();
 });

@@ -34,7 +34,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
 
     await page.goto("/admin");
     await page.locator('nav a[href="/admin/groups"]').click();
-    await expect(page.locator(".book-head [aria-current=page]")).toHaveAttribute("href", "/admin/groups");
+    await expect(page.locator(".history-head [aria-current=page]")).toHaveAttribute("href", "/admin/groups");
     await check();
     await page.locator("#name").fill("Staff & <Crew>");
     await page.getByTestId("create-group").click();

@@ -59,7 +59,7 @@ for (const javaScriptEnabled of [true, false]) {
     await harmless();
     // Re-runs the call with another hostile input.
     await page.locator("#input").fill(JSON.stringify({ a: LINE }));
-    await page.locator(".book-rerun button").click();
+    await page.locator(".history-rerun button").click();
     await expect(page.getByTestId("again").locator("pre").first()).toContainText(ATTACKS[0]!);
     await harmless();
     const call = new URL(page.url()).pathname;
@@ -107,7 +107,7 @@ for (const javaScriptEnabled of [true, false]) {
     const reason = LINE.slice(0, 500).trim();
     await page.locator("#reason").fill(reason);
     await harmless();
-    await page.locator(".book-reason button").click();
+    await page.locator(".history-reason button").click();
     await expect(page.locator("pre").first()).toContainText(ATTACKS[1]!);
     await harmless();
     const call = new URL(page.url()).pathname;
@@ -131,8 +131,8 @@ for (const javaScriptEnabled of [true, false]) {
   test(`the sign-in pages, ${scripts} scripts`, async ({ browser, baseURL }) => {
     const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
     for (const attack of ATTACKS) {
-      const told = encodeURIComponent(attack);
-      for (const path of [`/sign-in?next=${told}`, `/setup?token=${told}`, `/invitation?token=${told}`, `/sign-in?next=/${told}`]) {
+      const encoded = encodeURIComponent(attack);
+      for (const path of [`/sign-in?next=${encoded}`, `/setup?token=${encoded}`, `/invitation?token=${encoded}`, `/sign-in?next=/${encoded}`]) {
         await page.goto(path);
         await expect(page.locator("main.account")).toBeVisible();
         await harmless();

@@ -40,9 +40,9 @@ test("open invitations are listed without their links, and a revoked invitation 
   await open.getByRole("button", { name: `Revoke: Unused invitation, ${ADMIN}` }).click();
   await expect(open).toHaveCount(0);
   const away = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
-  const stranger = await away.newPage();
-  expect((await stranger.goto(link))!.status()).toBe(410);
-  await expect(stranger.locator("#password")).toHaveCount(0);
+  const visitor = await away.newPage();
+  expect((await visitor.goto(link))!.status()).toBe(410);
+  await expect(visitor.locator("#password")).toHaveCount(0);
   await away.close();
   await elsewhere.close();
   await context.close();

@@ -16,11 +16,11 @@ test("a conversation of 400 messages is answered, and the note is where the mode
   }
   const { messages } = await (await request.get(`/api/conversations/${uuid}`)).json();
   expect(messages).toHaveLength(400);
-  const { told } = messages[399];
-  expect(told.summary).toBe("No answer was written for this request.");
-  await page.goto(`/c/${uuid}#message-${told.from}`);
+  const { told: context } = messages[399];
+  expect(context.summary).toBe("No answer was written for this request.");
+  await page.goto(`/c/${uuid}#message-${context.from}`);
   const note = page.getByTestId("told");
   await expect(note).toBeInViewport();
   await expect(note.locator("summary")).toHaveText("以前のメッセージは、モデルのコンテキストに収まるように要約されました");
-  expect(await note.evaluate((one) => one.closest("article")?.id)).toBe(`message-${told.from}`);
+  expect(await note.evaluate((one) => one.closest("article")?.id)).toBe(`message-${context.from}`);
 });

@@ -145,19 +145,19 @@ for (const [locale, label] of [["en-GB", "More actions"], ["ja-JP", "その他�
       };
       await open(page, conversation("Sums", [["What is 1 + 2?", answer]]));
       const shown = page.locator('article[data-role="assistant"]');
-      const foot = shown.locator(".message-foot");
-      await expect(foot.locator("time")).toBeVisible();
-      const parts = foot.locator("> :visible");
+      const footer = shown.locator(".message-footer");
+      await expect(footer.locator("time")).toBeVisible();
+      const parts = footer.locator("> :visible");
       const boxes = await parts.evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().toJSON()));
       expect(boxes.length).toBeGreaterThan(4);
-      const [area] = await foot.evaluateAll(([foot]) => [foot!.getBoundingClientRect().toJSON()]);
+      const [area] = await footer.evaluateAll(([footer]) => [footer!.getBoundingClientRect().toJSON()]);
       const centers = boxes.map((box) => box.top + box.height / 2);
       expect(Math.max(...centers) - Math.min(...centers), "all parts are in one line").toBeLessThan(2);
       expect(Math.max(...boxes.map((box) => box.right))).toBeLessThanOrEqual(area.right + 1);
       for (const [at, box] of boxes.entries()) if (at > 0) expect(box.left, "no part covers another").toBeGreaterThanOrEqual(boxes[at - 1].right - 1);
-      await expectNarrow(page, foot);
+      await expectNarrow(page, footer);
 
-      await foot.getByRole("button", { name: label }).click();
+      await footer.getByRole("button", { name: label }).click();
       const menu = page.getByRole("menu", { name: label });
       await expect(menu.getByTestId("usage"), "the menu has the usage").toBeVisible();
       await expect(menu).toBeInViewport({ ratio: 1 });

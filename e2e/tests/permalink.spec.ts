@@ -9,8 +9,8 @@ test.use({ demoPaceMs: 0, contextOptions: { permissions: ["clipboard-read", "cli
 
 /** Returns the row ids of a conversation's messages, oldest first. */
 async function ids(request: import("@playwright/test").APIRequestContext, address: string): Promise<number[]> {
-  const told = await (await request.get(`/api${address.replace("/c/", "/conversations/")}`)).json();
-  return told.messages.map(({ id }: { id: number }) => id);
+  const conversation = await (await request.get(`/api${address.replace("/c/", "/conversations/")}`)).json();
+  return conversation.messages.map(({ id }: { id: number }) => id);
 }
 
 test("a copied link opens its message, also far up, and Back returns", async ({ page, request }) => {
@@ -100,12 +100,12 @@ test("a link to a message of another version selects that version", async ({ pag
 test("each message shows its time, and an answer its model", async ({ page, request }) => {
   const address = await converse(request, 1);
   await page.goto(address);
-  const times = page.locator(".message-foot time");
+  const times = page.locator(".message-footer time");
   await expect(times).toHaveCount(2);
-  const told = await times.last().evaluate((time: HTMLTimeElement) => [time.dateTime, time.title, time.textContent]);
-  expect(Date.now() - Date.parse(told[0]!)).toBeLessThan(60_000);
-  expect(told[1]).toContain(String(new Date().getFullYear()));
-  expect(told[2]).toMatch(/^\d{1,2}:\d\d\s?(AM|PM)?$/);
+  const shown = await times.last().evaluate((time: HTMLTimeElement) => [time.dateTime, time.title, time.textContent]);
+  expect(Date.now() - Date.parse(shown[0]!)).toBeLessThan(60_000);
+  expect(shown[1]).toContain(String(new Date().getFullYear()));
+  expect(shown[2]).toMatch(/^\d{1,2}:\d\d\s?(AM|PM)?$/);
   await expect(page.getByTestId("author")).toHaveText("demo");
   // A message that arrives live has its time, too.
   await new ChatPage(page).ask("What is 2 + 3?");

@@ -135,11 +135,11 @@ test("an archived conversation leaves the list, can be restored, and is marked a
 });
 
 test("events about an earlier state do not revert later changes", async ({ page, request }) => {
-  const told = gate();
+  const feed = gate();
   const lists = gate();
   let event = "";
   await page.route("**/api/events", async (route) => {
-    await told.opened;
+    await feed.opened;
     await route.fulfill({ contentType: "text/event-stream", body: event });
   });
   const made = await openWith(page, request, ["Oaks", "Elms"]);
@@ -159,7 +159,7 @@ test("events about an earlier state do not revert later changes", async ({ page,
   const frame = (kind: string, data: object) => `event: ${kind}\ndata: ${JSON.stringify({ kind, ...data })}\n\n`;
   event = frame("conversation_updated", { conversation_id: made.Oaks, archived: true });
   event += frame("conversation_renamed", { conversation_id: made.Elms, title: "Beeches" });
-  told.open();
+  feed.open();
   await expect(links(page).first()).toHaveText("Beeches");
   await expect(links(page).nth(1)).toBeFocused();
   lists.open();

@@ -116,7 +116,7 @@ test("a failed step is retried, and then the plan is revised, each with its reas
   await page.goto("/");
   await page.getByTestId("plan-first").click();
   await chat.send("What does the page say?");
-  const [step, anew] = [page.getByTestId("plan-step").first(), page.getByTestId("plan-anew")];
+  const [step, revised] = [page.getByTestId("plan-step").first(), page.getByTestId("plan-anew")];
   await expect(step).toContainText("attempt 2");
   await expect(step.getByTestId("plan-reason")).toContainText("the page is gone");
   again.open();
@@ -125,8 +125,8 @@ test("a failed step is retried, and then the plan is revised, each with its reas
       await expect.poll(() => states(page)).toEqual(["failed", "working"]);
       await expect(step.getByTestId("plan-reason")).toContainText("it is still gone");
       // prose-ok: a text of the page
-      await expect(anew).toContainText("Plan revised");
-      await expect(anew).toContainText("it is still gone");
+      await expect(revised).toContainText("Plan revised");
+      await expect(revised).toContainText("it is still gone");
       await expect(page.getByTestId("plan-count")).toHaveText("0 of 1 step done");
     });
     if (how === "heard") await page.reload();
@@ -210,8 +210,8 @@ test("a failed plan is mentioned, and plan mode applies only to the next message
 
 test("a call that needs a decision is not inside the folded part of its step", async ({ page }) => {
   const pay = call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null });
-  const told = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);
-  await open(page, conversation("Bill", [["Pay it", { content: "", status: "awaiting_approval", calls: [pay], plan: told }]]));
+  const plan = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);
+  await open(page, conversation("Bill", [["Pay it", { content: "", status: "awaiting_approval", calls: [pay], plan }]]));
   await expect.poll(() => states(page)).toEqual(["awaiting", "waiting"]);
   await expect(page.getByTestId("consent")).toBeVisible();
   await page.getByTestId("plan-line").first().click();

@@ -15,10 +15,10 @@ test("the user can pause playback and change its speed", async ({ page, request,
   // Simulates a slow answer, with two seconds between events.
   let events = 0;
   await page.route(/\/playback$/, async (route) => {
-    const told = await (await route.fetch()).json();
-    events = told.items.length;
-    const items = told.items.map((item: object, at: number) => ({ ...item, at: new Date(Date.UTC(2026, 0, 1, 0, 0, 2 * at)).toISOString() }));
-    await route.fulfill({ json: { ...told, items } });
+    const log = await (await route.fetch()).json();
+    events = log.items.length;
+    const items = log.items.map((item: object, at: number) => ({ ...item, at: new Date(Date.UTC(2026, 0, 1, 0, 0, 2 * at)).toISOString() }));
+    await route.fulfill({ json: { ...log, items } });
   });
   await page.route(/\/playback\?/, (route) => route.fulfill({ json: { items: [] } }));
   await page.clock.install();

@@ -3,7 +3,7 @@
 
 import { randomInt } from "node:crypto";
 import { ChatPage, alive } from "../kit/chat.ts";
-import { openWaiting, pay, ready, waiting } from "../kit/consent.ts";
+import { openWaiting, pay, ready, waiting } from "../kit/approval.ts";
 import { attach, textFile } from "../kit/files.ts";
 import { call, conversation, open, planned } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";

@@ -84,7 +84,7 @@ test("hidden characters are codes in a shared conversation, in playback and in t
   await page.goto("/admin");
   await expect(page.getByTestId("call").first()).toContainText(shown);
   await page.getByTestId("call").first().locator(".when a").click();
-  await expect(page.locator(".book-text").first()).toContainText(/text direction control/);
-  await expect(page.locator(".book-text pre").first()).toContainText(shown);
+  await expect(page.locator(".history-text").first()).toContainText(/text direction control/);
+  await expect(page.locator(".history-text pre").first()).toContainText(shown);
   expect(await page.locator("main").innerText()).not.toMatch(/[\u200b\u202e]/);
 });

@@ -19,8 +19,8 @@ test("the start page shows the available tools with their descriptions", async (
   const about = page.locator(".tool-about:popover-open");
   await page.getByTestId("tool-chip").first().click();
   expect(tools[0]!.description).toContain((await about.textContent())!);
-  const [chip, told] = [await boxOf(page.getByTestId("tool-chip").first()), await boxOf(about)];
-  expect(Math.abs(told.y - (chip.y + chip.height)), "next to its name").toBeLessThan(12);
+  const [chip, popover] = [await boxOf(page.getByTestId("tool-chip").first()), await boxOf(about)];
+  expect(Math.abs(popover.y - (chip.y + chip.height)), "next to its name").toBeLessThan(12);
   await page.keyboard.press("Escape");
   await expect(about).toHaveCount(0);
   for (const tool of await page.locator(".example-tool").allTextContents()) {
@@ -49,7 +49,7 @@ test("a single model is named, without a menu", async ({ page }) => {
   const model = page.locator(".header").getByTestId("model");
   await expect(model).toHaveText("Model:demo");
   await expect(model).toHaveAttribute("title", "demo, by demo · native tools");
-  expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
+  expect(await model.evaluate((element) => [element.tagName, element.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
   await expect(page.getByRole("combobox", { name: "Model" })).toHaveCount(0);
   await expect(page.getByTestId("send")).toBeVisible();
   await expect(page.getByTestId("plan-first"), "the demo model makes no plans").toHaveCount(0);

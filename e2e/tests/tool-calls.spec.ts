@@ -253,7 +253,7 @@ test("calls of the demo model are grouped after the answer, also after a reload"
   const shown = await answer.innerText();
   await page.reload();
   await mounted(page);
-  await expect(page.locator(".message-foot time")).toHaveCount(2);
+  await expect(page.locator(".message-footer time")).toHaveCount(2);
   expect(await chat.answers.last().innerText()).toBe(shown);
 
   const calls = page.getByTestId("tool-call");

@@ -9,7 +9,7 @@ import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { LOOKS, violations } from "../kit/axe.ts";
 
 const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-const file = join(tmpdir(), `tallybook-book-others-${process.pid}.json`);
+const file = join(tmpdir(), `tallybook-tool-history-others-${process.pid}.json`);
 
 // Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
 // file only to list the tests, which needs no server.
@@ -77,13 +77,13 @@ test("calls of other users need a reason, and their pages are accessible", async
   const page = await admin.newPage();
   await page.goto(`/admin/calls/${sum}`);
   await page.locator("#reason").fill("ann asked for help");
-  await page.locator(".book-reason button").click();
+  await page.locator(".history-reason button").click();
   await page.locator("#input").fill('{"a":40,"b":2.5}');
-  await page.locator(".book-rerun button").click();
+  await page.locator(".history-rerun button").click();
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("42.5");
   await page.goto(`/admin/calls/${echo}`);
-  await expect(page.locator(".book-text pre").first()).toContainText("pizza");
-  await expect(page.locator(".book-decisions li")).toContainText("Allowed once, by ann");
+  await expect(page.locator(".history-text pre").first()).toContainText("pizza");
+  await expect(page.locator(".history-decisions li")).toContainText("Allowed once, by ann");
 
   for (const look of LOOKS) {
     const looking = await signedIn(browser, baseURL!, ADMIN, look);
@@ -94,7 +94,7 @@ test("calls of other users need a reason, and their pages are accessible", async
     }
     await expect(view.getByTestId("chart-calls")).toBeVisible();
     // Replaces the page's script with an empty one. Scripts stay enabled, because axe needs them.
-    await looking.route("**/admin/book.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
+    await looking.route("**/admin/tool-history.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
     await check(view, `/admin/calls/${sum}/playback?at=0&speed=1`, `${JSON.stringify(look)} without scripts`);
     await looking.close();
   }

@@ -88,20 +88,20 @@ test("the next page is appended, and keyboard navigation continues there", async
 test("times are also in the user's time zone, and a click on a value filters by it", async ({ page, request }) => {
   const call = await called(request);
   await page.goto(call);
-  const began = page.locator(".book-facts time").first();
+  const began = page.locator(".history-facts time").first();
   await expect(began).toHaveText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \(.*(GMT\+9|JST)\)$/);
   await page.goto("/admin");
   await expect(page.locator(".when time").first()).toHaveAttribute("title", /GMT\+9|JST/);
   await page.getByTestId("call").first().getByRole("link", { name: "built-in" }).click();
   await expect(page.locator("#q")).toHaveValue("server:built-in");
-  await page.getByTestId("call").first().locator("a.book-status").click();
+  await page.getByTestId("call").first().locator("a.history-status").click();
   await expect(page.locator("#q")).toHaveValue("server:built-in status:success");
 });
 
 test("the result of a re-run appears by itself", async ({ page, request }) => {
   const call = await called(request);
   await page.goto(call);
-  await page.locator(".book-rerun button").click();
+  await page.locator(".history-rerun button").click();
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
   // Restores the state of a moment earlier, when the re-run was still running.
   const held = gate();
@@ -111,8 +111,8 @@ test("the result of a re-run appears by itself", async ({ page, request }) => {
       await held.opened;
       return route.continue();
     }
-    const told = await (await route.fetch()).text();
-    const body = told.replace(' id="rerun"', ' id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
+    const html = await (await route.fetch()).text();
+    const body = html.replace(' id="rerun"', ' id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
     await route.fulfill({ contentType: "text/html", body });
   });
   await page.reload();
@@ -146,14 +146,14 @@ test("typed text survives a lost connection, and the page works again after it i
   expect(pages()).toBe(0);
 
   await page.goto(await called(request));
-  await page.locator(".book-rerun button").click();
+  await page.locator(".history-rerun button").click();
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
   let asked = 0;
   await page.route(/\?rerun=/, async (route) => {
     asked += 1;
     if (asked === 2) return route.abort();
-    const told = await (await route.fetch()).text();
-    const body = asked > 2 ? told : told.replace(' id="rerun"', ' id="rerun" data-running');
+    const html = await (await route.fetch()).text();
+    const body = asked > 2 ? html : html.replace(' id="rerun"', ' id="rerun" data-running');
     await route.fulfill({ contentType: "text/html", body });
   });
   await page.reload();

@@ -38,25 +38,25 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     const calls = page.getByTestId("call");
     const search = page.locator("#q");
     await search.fill(`conversation:${uuid} tool:add status:success 12.5`);
-    await page.locator(".book-filter button").click();
+    await page.locator(".history-filter button").click();
     await expect(calls).toHaveCount(1);
     await expect(page).toHaveURL(/q=conversation%3A/);
     await expect(search).toHaveValue(`tool:add status:success conversation:${uuid} 12.5`);
     await check();
-    await page.locator(".book-parts a").filter({ hasText: "status:success" }).click();
+    await page.locator(".history-parts a").filter({ hasText: "status:success" }).click();
     await expect(search).toHaveValue(`tool:add conversation:${uuid} 12.5`);
     await expect(calls).toHaveCount(1);
 
     await calls.locator(".when a").click();
     await expect(page.locator("pre").first()).toContainText("12.5");
-    await expect(page.locator(".book-timeline li")).not.toHaveCount(0);
+    await expect(page.locator(".history-timeline li")).not.toHaveCount(0);
     await check();
     await page.locator('a[href^="/admin/conversations/"]').click();
     await expect(page.locator(":target")).toContainText("add");
     await check();
 
     await page.goto("/admin/figures?range=24h");
-    await expect(page.locator(".book-head [aria-current=page]")).toHaveAttribute("href", "/admin/figures");
+    await expect(page.locator(".history-head [aria-current=page]")).toHaveAttribute("href", "/admin/figures");
     await expect(page.getByTestId("chart-calls")).toBeVisible();
     await check();
 

@@ -23,17 +23,17 @@ const TOOLS = {
 
 /** Mocks the API with these tools, of which `off` are turned off. The result has the current list of those, and the PUT requests. */
 async function offer(page: Page, tools: object = TOOLS, off: string[] = []): Promise<{ off: string[]; puts: Request[] }> {
-  const told = { off, puts: [] as Request[] };
+  const state = { off, puts: [] as Request[] };
   await page.route("**/api/tools", (route) => route.fulfill({ json: tools }));
   await page.route("**/api/conversations/*/tools", (route) => {
     const request = route.request();
     if (request.method() === "PUT") {
-      told.puts.push(request);
-      told.off = request.postDataJSON().disabled;
+      state.puts.push(request);
+      state.off = request.postDataJSON().disabled;
     }
-    return route.fulfill({ json: { disabled: told.off } });
+    return route.fulfill({ json: { disabled: state.off } });
   });
-  return told;
+  return state;
 }
 
 /** Returns the switch of a tool, or of all tools of a server. */
@@ -58,7 +58,7 @@ test("the tools are listed by server, with their description, risk and problems"
 });
 
 test("a tool and a whole server can be turned off, immediately and permanently", async ({ page }) => {
-  const told = await offer(page, TOOLS, ["add"]);
+  const state = await offer(page, TOOLS, ["add"]);
   await open(page, PLAIN);
   await page.getByTestId("open-tools").click();
   await expect(switchOf(page, "add")).not.toBeChecked();
@@ -66,13 +66,13 @@ test("a tool and a whole server can be turned off, immediately and permanently",
   await switchOf(page, "write").click();
   await expect(switchOf(page, "All tools: files"), "some are on").toHaveJSProperty("indeterminate", true);
   await expect(page.getByTestId("tools-count")).toHaveText("1/3");
-  await expect.poll(() => told.off).toEqual(["add", "files__write"]);
+  await expect.poll(() => state.off).toEqual(["add", "files__write"]);
   await switchOf(page, "All tools: files").click();
   await expect(switchOf(page, "read")).toBeChecked();
   await switchOf(page, "All tools: files").click();
   await expect(switchOf(page, "read")).not.toBeChecked();
   await expect(switchOf(page, "write")).not.toBeChecked();
-  await expect.poll(() => told.off).toEqual(["add", "files__read", "files__write"]);
+  await expect.poll(() => state.off).toEqual(["add", "files__read", "files__write"]);
 });
 
 test("a switch that the server refuses is reverted", async ({ page, tolerated }) => {

@@ -4,12 +4,12 @@
 mod asking;
 mod changes;
 mod choosing;
+mod events;
 mod group;
 mod news;
 mod pages;
 mod selection;
 mod state;
-mod told;
 mod undo;
 mod writes;
 

@@ -50,21 +50,21 @@ impl Mark {
 }
 
 /// Highlights these ranges, in place of the previous ones.
-pub(crate) fn show(look: Mark, ranges: &[Range]) {
+pub(crate) fn show(mark: Mark, ranges: &[Range]) {
     // Without the API there is nothing to do.
     let _ = HIGHLIGHTS.with(|registry| -> Result<(), JsValue> {
         let Some(registry) = registry else { return Ok(()) };
         let highlight = Highlight::new()?;
-        highlight.set_priority(i32::from(look == Mark::Found));
+        highlight.set_priority(i32::from(mark == Mark::Found));
         for range in ranges {
             highlight.add(range);
         }
-        registry.set(look.name(), &highlight);
+        registry.set(mark.name(), &highlight);
         Ok(())
     });
 }
 
 /// Removes the highlight.
-pub(crate) fn clear(look: Mark) {
-    HIGHLIGHTS.with(|registry| registry.as_ref().map(|registry| registry.delete(look.name())));
+pub(crate) fn clear(mark: Mark) {
+    HIGHLIGHTS.with(|registry| registry.as_ref().map(|registry| registry.delete(mark.name())));
 }

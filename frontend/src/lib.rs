@@ -11,10 +11,10 @@
 mod address;
 mod api;
 mod app;
+mod approval;
 mod browser;
 mod chunk;
 mod components;
-mod consent;
 mod conversation_list;
 mod data;
 mod days;

@@ -93,11 +93,11 @@ pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
 
 /// Waits until the page is attached, if the mount is under way.
 pub(crate) fn in_place() -> impl Future<Output = ()> {
-    let (tell, told) = oneshot::channel::<()>();
-    when_in_place(Box::new(move || drop(tell)));
+    let (sender, attached) = oneshot::channel::<()>();
+    when_in_place(Box::new(move || drop(sender)));
     async move {
         // Dropping the sender is the only signal.
-        let _ = told.await;
+        let _ = attached.await;
     }
 }
 

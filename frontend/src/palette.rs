@@ -219,7 +219,7 @@ mod tests {
     }
 
     /// Returns the matching labels, with the matching parts in brackets.
-    fn told(query: &str, conversations: &[&str], commands: &[&str]) -> Vec<String> {
+    fn matched(query: &str, conversations: &[&str], commands: &[&str]) -> Vec<String> {
         let conversations = (0..).zip(conversations).map(|(number, label)| conversation(number, label)).collect();
         let commands = commands.iter().map(|label| order(label)).collect();
         let marked = |Hit { choice, marks }: Hit| {
@@ -236,29 +236,33 @@ mod tests {
     #[test]
     fn the_best_match_comes_first_and_is_marked() {
         let conversations = ["My taxes", "Syntax", "Tax return", "Table of axes", "Pears"];
-        assert_eq!(told("tax", &conversations, &[]), ["[Tax] return", "My [tax]es", "Syn[tax]"]);
-        assert_eq!(told("tbax", &conversations, &[]), ["[T]a[b]le of [ax]es"], "letters match if nothing better does");
-        assert_eq!(told("return tax", &conversations, &[]), ["[Tax] [return]"]);
-        assert_eq!(told("TAX RET", &conversations, &[]), ["[Tax ret]urn"]);
-        assert_eq!(told("cherries", &conversations, &["New chat"]), Vec::<String>::new());
+        assert_eq!(matched("tax", &conversations, &[]), ["[Tax] return", "My [tax]es", "Syn[tax]"]);
+        assert_eq!(
+            matched("tbax", &conversations, &[]),
+            ["[T]a[b]le of [ax]es"],
+            "letters match if nothing better does"
+        );
+        assert_eq!(matched("return tax", &conversations, &[]), ["[Tax] [return]"]);
+        assert_eq!(matched("TAX RET", &conversations, &[]), ["[Tax ret]urn"]);
+        assert_eq!(matched("cherries", &conversations, &["New chat"]), Vec::<String>::new());
     }
 
     #[test]
     fn conversations_come_before_commands_of_equal_rank() {
-        assert_eq!(told("new", &["A new one", "News"], &["New chat"]), ["[New]s", "[New] chat", "A [new] one"]);
+        assert_eq!(matched("new", &["A new one", "News"], &["New chat"]), ["[New]s", "[New] chat", "A [new] one"]);
     }
 
     #[test]
     fn an_empty_query_shows_the_newest_conversations_first() {
         let conversations = ["1", "2", "3", "4", "5", "6", "7", "8"];
-        assert_eq!(told(" ", &conversations, &["New chat"]), ["1", "2", "3", "4", "5", "6", "New chat"]);
+        assert_eq!(matched(" ", &conversations, &["New chat"]), ["1", "2", "3", "4", "5", "6", "New chat"]);
     }
 
     #[test]
     fn complete_letters_of_any_language_are_marked() {
-        assert_eq!(told("計算", &["消費税の計算", "İstanbul"], &[]), ["消費税の[計算]"]);
-        assert_eq!(told("ıİ", &["ıİ", "é"], &[]), ["[ıİ]"]);
-        assert_eq!(told("算税", &["消費税の計算"], &[]), Vec::<String>::new(), "letters match only in their order");
+        assert_eq!(matched("計算", &["消費税の計算", "İstanbul"], &[]), ["消費税の[計算]"]);
+        assert_eq!(matched("ıİ", &["ıİ", "é"], &[]), ["[ıİ]"]);
+        assert_eq!(matched("算税", &["消費税の計算"], &[]), Vec::<String>::new(), "letters match only in their order");
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Scene {
                     let call = Arc::make_mut(call);
                     call.id = ToolCallId(-call.id.0);
                 }
-                Item::Thought(thought) => Arc::make_mut(thought).message = answer.id,
+                Item::Reasoning(part) => Arc::make_mut(part).message = answer.id,
             }
         }
         for step in answer.plan.iter_mut().flat_map(|plan| &mut Arc::make_mut(plan).steps) {

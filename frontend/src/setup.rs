@@ -49,7 +49,7 @@ pub(crate) enum Work {
     Finding,
     /// A provider on the server's machine is asked for its models, although the user did not ask. Other requests
     /// replace this one, and its failure is not shown.
-    Looking,
+    Detecting,
     /// The entry is tested.
     Testing,
     /// The entry is being stored.
@@ -161,7 +161,7 @@ impl Setup {
 
     /// Returns the request of the user that is under way.
     pub(crate) fn work(&self) -> Option<Work> {
-        self.work.filter(|work| *work != Work::Looking)
+        self.work.filter(|work| *work != Work::Detecting)
     }
 
     /// Returns the reason why the last action failed.
@@ -191,7 +191,7 @@ impl Setup {
                 self.problem = None;
                 let mut effects = self.forget_answers(true);
                 if is_new && provider.is_local() {
-                    effects.extend(self.look());
+                    effects.extend(self.detect());
                 }
                 effects
             }
@@ -215,7 +215,7 @@ impl Setup {
             SetupInput::Save => self.ask(Work::Saving),
             SetupInput::Cancel => self.cancel(),
             SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Finding) => self.found(found),
-            SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Looking) => {
+            SetupInput::Found(ticket, found) if self.awaits(ticket, Work::Detecting) => {
                 (self.work, self.offered) = (None, found.ok().map(|found| found.items));
                 Vec::new()
             }
@@ -283,7 +283,7 @@ impl Setup {
         }
         let is_outdated = match self.work {
             Some(Work::Testing) => true,
-            Some(Work::Finding | Work::Looking) => offer,
+            Some(Work::Finding | Work::Detecting) => offer,
             Some(Work::Saving | Work::Loading) | None => false,
         };
         if is_outdated { self.cancel() } else { Vec::new() }
@@ -294,12 +294,12 @@ impl Setup {
     }
 
     /// Asks the chosen provider for its models, if nothing prevents it.
-    fn look(&mut self) -> Option<SetupEffect> {
+    fn detect(&mut self) -> Option<SetupEffect> {
         if self.work.is_some() || self.form.keeps_secret() {
             return None;
         }
         let provider = self.form.discovery().ok()?;
-        Some(SetupEffect::Find(self.begin(Work::Looking), provider))
+        Some(SetupEffect::Find(self.begin(Work::Detecting), provider))
     }
 
     fn find(&mut self) -> Vec<SetupEffect> {

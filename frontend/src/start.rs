@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn text_in_the_document_cannot_end_the_script_and_is_unchanged() {
-        let told = r#"{"a":"</script><!-- \u003c \" -->","b":1.10}"#;
+        let message = r#"{"a":"</script><!-- \u003c \" -->","b":1.10}"#;
         let start = Start {
             address: Address::NewChat,
             folder: "/pkg/1".to_owned(),
             list: Err(PageError::new("</script>")),
-            content: Content::Failed(told.to_owned()),
+            content: Content::Failed(message.to_owned()),
             models: ModelList::default(),
             new_chat_models: NewChatModels::default(),
             offer: NewChatInfo::default(),

@@ -55,7 +55,7 @@ impl Tools {
         }
         spawn_local(async move {
             let off = match place {
-                Some(uuid) => api::disabled_tools(uuid).await.map(|told| Some(told.disabled)),
+                Some(uuid) => api::disabled_tools(uuid).await.map(|response| Some(response.disabled)),
                 None => Ok(None),
             };
             let loaded = match (api::list_tools().await, off) {
@@ -128,22 +128,22 @@ impl Tools {
         self.notice.set(None);
         let is_here = self.choice.with_untracked(|choice| choice.is_at(place));
         if let Some(Some(next)) = is_here.then(|| self.choice.try_update(|choice| choice.switch(names, on)).flatten()) {
-            self.tell(next);
+            self.send(next);
         }
     }
 
-    fn tell(self, (uuid, off): (Uuid, Names)) {
+    fn send(self, (uuid, off): (Uuid, Names)) {
         spawn_local(async move {
-            let told = DisabledTools { disabled: off.into_iter().collect() };
-            let taken = match api::disable_tools(uuid, &told).await {
+            let body = DisabledTools { disabled: off.into_iter().collect() };
+            let taken = match api::disable_tools(uuid, &body).await {
                 Ok(taken) => Some(taken.disabled.into_iter().collect()),
                 Err(error) => {
                     self.notice.try_set(Some(error.message(self.text)));
                     None
                 }
             };
-            if let Some(Some(next)) = self.choice.try_update(|choice| choice.told(uuid, taken)) {
-                self.tell(next);
+            if let Some(Some(next)) = self.choice.try_update(|choice| choice.on_response(uuid, taken)) {
+                self.send(next);
             }
         });
     }

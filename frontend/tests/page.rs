@@ -188,7 +188,7 @@ fn conversation() -> Conversation {
         provider: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         feedback: None,
         created_at: at,
         completed_at: None,

@@ -284,7 +284,7 @@ mod tests {
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),
             model: Some("demo".to_owned()),
-            told: Some(ContextTruncation { from: MessageId(2), summary: Some("They add.".to_owned()) }),
+            context: Some(ContextTruncation { from: MessageId(2), summary: Some("They add.".to_owned()) }),
             feedback: Some(Feedback { rating: Rating::Down, reason: None }),
             created_at: at,
             completed_at: None,

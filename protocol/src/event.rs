@@ -181,8 +181,8 @@ pub struct MessageEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The part of the conversation that the model received; absent if it received all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<ContextTruncation>,
+    #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextTruncation>,
     /// The files of the user's message, each with the part that the model received.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -126,6 +127,16 @@ pub struct FileInfo {
     /// The reason why the file cannot be read; only with `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A file in the export of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountFile {
+    /// The file.
+    #[serde(flatten)]
+    pub file: FileInfo,
+    /// Time at which the user uploaded the file or last attached it to a message.
+    pub created_at: DateTime<Utc>,
 }
 
 /// A file of a message.

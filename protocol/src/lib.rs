@@ -52,7 +52,7 @@ pub use event::{
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use feedback::{Feedback, MAX_FEEDBACK_CHARS, Rating};
-pub use file::{FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
+pub use file::{AccountFile, FileInfo, FileKind, FileStatus, FileText, MessageFile, UnknownWord};
 pub use group::{Group, GroupMember, GroupMembers, GroupOrigin, Groups, NewGroup, NewGroupMembers, UpdateGroup};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use message::{AnswerMode, ContextTruncation, Message, MessagePart, NewMessage, ReasoningSummary};

@@ -152,8 +152,8 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The part of the conversation that the model received; absent if it received all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<ContextTruncation>,
+    #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextTruncation>,
     /// The user's feedback on the answer; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,

@@ -131,7 +131,7 @@ pub struct SettingsHistory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SettingsChange {
-    /// ID of the change.
+    /// ID of the change: the version of the settings after it.
     pub id: i64,
     /// Name of the admin.
     pub changed_by: String,

@@ -6,7 +6,7 @@ use tallybook_protocol::UserRole;
 use super::{
     Accounts, AccountsError, Password, UserId,
     key_revocation::revoke_all,
-    names::without_name,
+    names::replace_name,
     secret::Secret,
     service::with_retries,
     store::{
@@ -31,7 +31,7 @@ impl Accounts {
     async fn end_account(&self, user: UserId) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
-        let has_other_admin = users::has_other_admin(&mut tx, Some(user), self.issuer_address()).await?;
+        let has_other_admin = users::has_other_admin(&mut tx, Some(user), self.issuer_url()).await?;
         let row = users::find_in(&mut tx, user).await?.ok_or(AccountsError::NoSuchUser)?;
         if row.role == UserRole::Admin && row.deactivated_at.is_none() && !has_other_admin {
             return Err(AccountsError::LastAdmin);
@@ -77,7 +77,7 @@ impl Accounts {
             last = row.id;
             for MentionRow { id, subject, reason } in rows {
                 let (new_subject, new_reason) =
-                    (without_name(&subject, name, pseudonym), without_name(&reason, name, pseudonym));
+                    (replace_name(&subject, name, pseudonym), replace_name(&reason, name, pseudonym));
                 if new_subject.is_some() || new_reason.is_some() {
                     let (subject, reason) = (new_subject.unwrap_or(subject), new_reason.unwrap_or(reason));
                     audit::replace_mentions(db, id, &subject, &reason).await?;

@@ -8,7 +8,7 @@ use tallybook_protocol::Identity;
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
     limits::MAX_IDENTITIES,
-    openid::{Issuer, OpenIdError},
+    openid::{IdentityProvider, OpenIdError},
     service::with_retries,
     store::{
         audit::{self, Action},
@@ -19,13 +19,13 @@ use super::{
 
 impl Accounts {
     /// Returns the identity provider. Fails with `OpenIdError::Off` if none is configured.
-    pub(crate) fn issuer(&self) -> Result<&Issuer, AccountsError> {
-        Ok(self.context.issuer.as_ref().ok_or(OpenIdError::Off)?)
+    pub(crate) fn identity_provider(&self) -> Result<&IdentityProvider, AccountsError> {
+        Ok(self.context.identity_provider.as_ref().ok_or(OpenIdError::Off)?)
     }
 
     /// Returns the display name of the identity provider, or `None` if none is configured.
-    pub fn issuer_name(&self) -> Option<&str> {
-        self.context.issuer.as_ref().map(|issuer| issuer.settings().name.as_str())
+    pub fn identity_provider_name(&self) -> Option<&str> {
+        self.context.identity_provider.as_ref().map(|provider| provider.settings().name.as_str())
     }
 
     /// Lists the caller's identities.
@@ -72,7 +72,7 @@ impl Accounts {
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
         }
-        if !users::has_way_in(&mut tx, user, self.issuer_address()).await? {
+        if !users::has_way_in(&mut tx, user, self.issuer_url()).await? {
             return Err(OpenIdError::LastSignInMethod.into());
         }
         if let Credential::Session(own) = caller.credential

@@ -7,7 +7,7 @@ use super::{
     Accounts, AccountsError, Browser, Caller, Credential, NewSession, Password, SignUp, UserId,
     identities::link,
     limits::FLOW_LIFETIME,
-    names::{UserName, name_like},
+    names::{UserName, derive_name},
     openid::{Claims, Flow, OpenIdError, Purpose},
     secret::{Secret, SecretHash},
     service::with_retries,
@@ -72,9 +72,9 @@ impl Accounts {
         session: Option<&str>,
         back: &str,
     ) -> Result<AuthorizationRequest, AccountsError> {
-        let issuer = self.issuer()?;
+        let provider = self.identity_provider()?;
         let flow = Flow::begin(purpose, session)?;
-        let address = issuer.address_for(&flow, back).await?;
+        let address = provider.address_for(&flow, back).await?;
         Ok(AuthorizationRequest { address, held: flow.value().to_owned() })
     }
 
@@ -90,7 +90,7 @@ impl Accounts {
         session: Option<&str>,
         back: &str,
     ) -> Result<AuthorizationRequest, AccountsError> {
-        self.issuer()?;
+        self.identity_provider()?;
         let Credential::Session(id) = caller.credential else { return Err(AccountsError::Off) };
         self.prove_ownership(caller, Some(password), browser.address).await?;
         sessions::confirm(&self.context.db, id).await?;
@@ -126,31 +126,31 @@ impl Accounts {
         caller: Option<&Caller>,
     ) -> Result<CallbackOutcome, AccountsError> {
         let CallbackParams { held, session, back, state, code, error, issuer: named } = returned;
-        let issuer = self.issuer()?;
+        let provider = self.identity_provider()?;
         let flow = held.and_then(|held| Flow::parse(&held, session.as_deref()));
         let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
         // The configured issuer URL and the `iss` parameter may differ in a trailing slash.
         let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
-        if named.is_some_and(|named| without_slash(&named) != without_slash(&issuer.settings().issuer)) {
-            return Err(issuer.untrusted("the callback names another identity provider").into());
+        if named.is_some_and(|named| without_slash(&named) != without_slash(&provider.settings().issuer)) {
+            return Err(provider.untrusted("the callback names another identity provider").into());
         }
         if let Some(kind) = error {
             let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
             tracing::info!(kind, "the identity provider refused a sign-in");
-            return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
+            return Err(OpenIdError::Refused { name: provider.settings().name.clone() }.into());
         }
         let code = code.ok_or(OpenIdError::Stale)?;
         // Invalid codes count as failed attempts, so guessing codes is delayed like guessing passwords.
         let address = Subject::address(browser.address);
         let attempt = self.count_attempt(&address).await?;
-        let redeemed = issuer.redeem(code, &flow, &back).await;
+        let redeemed = provider.redeem(code, &flow, &back).await;
         // Only a response that proves nothing counts as a failed attempt. If the identity provider is down, that must
         // not delay password sign-ins from this address.
         if !matches!(redeemed, Err(OpenIdError::Untrusted { .. })) {
             attempts::forgive(&self.context.db, &address, &attempt).await?;
         }
         let claims = redeemed?;
-        if !issuer.settings().allows_email(claims.verified_email()) {
+        if !provider.settings().allows_email(claims.verified_email()) {
             return Err(OpenIdError::WrongDomain.into());
         }
         let (user, next) = match purpose {
@@ -191,13 +191,14 @@ impl Accounts {
     /// with `Deactivated` if the account is deactivated.
     async fn known(&self, claims: &Claims) -> Result<Option<UserId>, AccountsError> {
         let db = &self.context.db;
-        let Some(owner) = identities::find(db, &self.issuer()?.settings().issuer, &claims.subject).await? else {
+        let Some(owner) = identities::find(db, &self.identity_provider()?.settings().issuer, &claims.subject).await?
+        else {
             return Ok(None);
         };
         if owner.deactivated_at.is_some() {
             return Err(OpenIdError::Deactivated.into());
         }
-        identities::used(db, owner.id, &claims.label()).await?;
+        identities::record_use(db, owner.id, &claims.label()).await?;
         Ok(Some(owner.user_id))
     }
 
@@ -211,7 +212,7 @@ impl Accounts {
         let sign_up = self.rules().sign_up;
         let token = token.unwrap_or_default();
         if token.is_empty() && sign_up != SignUp::Open {
-            return Err(OpenIdError::Unknown { name: self.issuer()?.settings().name.clone() }.into());
+            return Err(OpenIdError::Unknown { name: self.identity_provider()?.settings().name.clone() }.into());
         }
         if sign_up == SignUp::Closed {
             return Err(AccountsError::SignUpClosed);
@@ -221,7 +222,7 @@ impl Accounts {
         let invitation = SecretHash::of_token(&token);
         let identity = self.new_identity(claims)?;
         let wanted = claims.username.as_deref().or(claims.email.as_deref());
-        let base = name_like(wanted.unwrap_or_default());
+        let base = derive_name(wanted.unwrap_or_default());
         let mut tried = 1;
         loop {
             let name = match tried {
@@ -284,7 +285,7 @@ impl Accounts {
     }
 
     fn new_identity(&self, claims: &Claims) -> Result<NewIdentityRow, AccountsError> {
-        let issuer = self.issuer()?.settings().issuer.clone();
-        Ok(NewIdentityRow { issuer, subject: claims.subject.clone(), label: claims.label(), is_used: true })
+        let issuer = self.identity_provider()?.settings().issuer.clone();
+        Ok(NewIdentityRow { issuer, subject: claims.subject.clone(), label: claims.label(), has_signed_in: true })
     }
 }

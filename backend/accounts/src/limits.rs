@@ -28,7 +28,7 @@ pub(crate) const MAX_GROUPS_OF_USER: usize = 200;
 /// Maximum length of the name of a group, in characters.
 pub const MAX_GROUP_NAME_CHARS: usize = 200;
 /// Maximum number of accounts on a page of the user list.
-pub(crate) const USERS_AT_ONCE: u32 = 100;
+pub(crate) const USERS_PER_PAGE: u32 = 100;
 
 /// Lifetime of a session after its last use.
 pub(crate) const IDLE_LIFETIME: Duration = Duration::days(14);
@@ -37,7 +37,7 @@ pub const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
 /// Maximum time between the authorization request to an identity provider and the callback.
 pub const FLOW_LIFETIME: Duration = Duration::minutes(10);
 /// Maximum age of a session at which it still proves ownership of an account that has no password.
-pub(crate) const FRESH_FOR: Duration = Duration::minutes(10);
+pub(crate) const MAX_PROOF_AGE: Duration = Duration::minutes(10);
 /// Maximum lifetime of an API key that has an expiration time.
 pub(crate) const MAX_KEY_LIFETIME: Duration = Duration::days(3650);
 /// Minimum interval between updates of a session's or API key's last-used time. It avoids a write on every request.
@@ -57,10 +57,10 @@ pub(crate) const MAX_HASHES_WAITING: usize = 64;
 pub(crate) const HASH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Time after a subject's last counted attempt at which its failures are forgotten.
-pub(crate) const ATTEMPTS_REMEMBERED: Duration = Duration::hours(24);
+pub(crate) const ATTEMPT_RETENTION: Duration = Duration::hours(24);
 /// Maximum number of subjects (such as names and addresses) with a counter of failed attempts. Beyond it, the oldest
 /// are deleted.
-pub(crate) const MAX_ATTEMPTS_REMEMBERED: i64 = 100_000;
+pub(crate) const MAX_ATTEMPT_COUNTERS: i64 = 100_000;
 
 /// Maximum number of known browsers of a user; a new one replaces the one used least recently.
 pub(crate) const MAX_KNOWN_BROWSERS: u32 = 20;
@@ -77,4 +77,4 @@ pub(crate) const MAX_REFUSALS_LOGGED: i64 = 500;
 /// Poll interval for checking whether the callers of open streams still have access.
 pub(crate) const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 /// Maximum number of sessions or API keys that one statement checks.
-pub(crate) const WATCHED_AT_ONCE: usize = 500;
+pub(crate) const CALLERS_PER_STATEMENT: usize = 500;

@@ -76,7 +76,7 @@ impl Accounts {
     async fn store_admin(&self, new: &NewUserRow, link: Option<&SecretHash>) -> Result<UserId, AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
-        let has_admin = users::has_other_admin(&mut tx, None, self.issuer_address()).await?;
+        let has_admin = users::has_other_admin(&mut tx, None, self.issuer_url()).await?;
         if let Some(link) = link
             && (has_admin || !links::use_up(&mut tx, link).await?)
         {

@@ -7,7 +7,7 @@ use tallybook_database::now;
 use super::{
     Accounts,
     limits::{
-        ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, IDLE_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE,
+        ATTEMPT_RETENTION, BROWSER_LIFETIME, IDLE_LIFETIME, LINK_RETENTION, MAX_ATTEMPT_COUNTERS, USERS_PER_PAGE,
     },
     store::{attempts, known_browsers, links, sessions, users},
 };
@@ -32,7 +32,7 @@ impl Accounts {
         sessions::delete_expired(db, now() - IDLE_LIFETIME).await?;
         links::delete_before(db, now() - LINK_RETENTION).await?;
         known_browsers::delete_before(db, now() - BROWSER_LIFETIME).await?;
-        while users::fill_skeletons(db, USERS_AT_ONCE).await? > 0 {}
-        attempts::forget_old(db, now() - ATTEMPTS_REMEMBERED, MAX_ATTEMPTS_REMEMBERED).await
+        while users::fill_skeletons(db, USERS_PER_PAGE).await? > 0 {}
+        attempts::forget_old(db, now() - ATTEMPT_RETENTION, MAX_ATTEMPT_COUNTERS).await
     }
 }

@@ -9,7 +9,7 @@ use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
 use super::{
     Accounts, AccountsError, Caller, Credential, Password,
     key_revocation::revoke_all,
-    limits::FRESH_FOR,
+    limits::MAX_PROOF_AGE,
     service::with_retries,
     store::{
         attempts,
@@ -25,7 +25,7 @@ impl Accounts {
         let instructions = users::find_instructions(&self.context.db, caller.user).await?;
         let has_password = users::has_password(&self.context.db, caller.user).await?;
         let name = caller.name.as_deref().map(ToOwned::to_owned);
-        let issuer = self.issuer_name().map(ToOwned::to_owned);
+        let issuer = self.identity_provider_name().map(ToOwned::to_owned);
         Ok(Me { name, role: caller.role, has_password, instructions, issuer, ..Me::default() })
     }
 
@@ -103,7 +103,7 @@ impl Accounts {
     async fn store_deletion(&self, caller: &Caller, hash: Option<&str>) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
-        let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
+        let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_url()).await?;
         let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
         if user.role == UserRole::Admin && !has_other_admin {
             return Err(AccountsError::LastAdmin);
@@ -134,7 +134,7 @@ impl Accounts {
             let password = password.ok_or(AccountsError::PasswordNeeded)?;
             return self.confirm(caller, password, address).await.map(Some);
         }
-        let is_fresh = sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await?;
+        let is_fresh = sessions::is_newer(&self.context.db, id, now() - MAX_PROOF_AGE).await?;
         if is_fresh { Ok(None) } else { Err(AccountsError::SignInAgain) }
     }
 

@@ -75,18 +75,18 @@ pub(crate) fn skeleton_of(name: &str) -> String {
     skeleton(&normalized(name)).flat_map(char::to_lowercase).take(MAX_SKELETON_CHARS).collect()
 }
 
-/// Returns the text with another name in place of a user's, in any spelling, where it is a word of its own. Returns
-/// `None` if the text does not contain the name.
-pub(crate) fn without_name(text: &str, name: &str, other: &str) -> Option<String> {
+/// Replaces a user's name in a text, in any spelling, where it is a whole word. Returns `None` if the text does not
+/// contain the name.
+pub(crate) fn replace_name(text: &str, name: &str, other: &str) -> Option<String> {
     let is_in_word = |character: char| character.is_alphanumeric() || PUNCTUATION.contains(&character);
     let (mut replaced, mut found) = (String::new(), false);
     for piece in text.split_inclusive(|character| !is_in_word(character)) {
         // A dot or a hyphen at its end belongs to the sentence, unless the name itself ends with it.
         let word = piece.trim_end_matches(|character| !is_in_word(character));
         let bare = word.trim_matches(PUNCTUATION);
-        let place =
+        let found_word =
             [word, bare].into_iter().find(|word| !word.is_empty() && spellings(word).iter().any(|it| it == name));
-        match place.and_then(|word| piece.split_once(word)) {
+        match found_word.and_then(|word| piece.split_once(word)) {
             Some((before, after)) => {
                 found = true;
                 replaced.extend([before, other, after]);
@@ -98,7 +98,7 @@ pub(crate) fn without_name(text: &str, name: &str, other: &str) -> Option<String
 }
 
 /// Derives a valid user name from a name at an identity provider. The result is short enough to append a number.
-pub(crate) fn name_like(text: &str) -> String {
+pub(crate) fn derive_name(text: &str) -> String {
     let name: String = normalized(text).chars().filter(|character| is_plain(*character)).take(40).collect();
     let ascii: String = name.chars().filter(char::is_ascii).collect();
     let valid = [name, ascii].into_iter().find(|name| UserName::parse(name).is_ok());
@@ -131,7 +131,7 @@ pub(crate) fn key_name(text: &str) -> Result<String, AccountsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UserName, name_like, skeleton_of, spellings};
+    use super::{UserName, derive_name, skeleton_of, spellings};
 
     #[test]
     fn a_name_from_an_identity_provider_becomes_a_user_name() {
@@ -144,9 +144,9 @@ mod tests {
             ("ali\u{441}e", "alie"),
             ("Ｂｏｂ", "bob"),
         ] {
-            assert_eq!(name_like(text), name);
+            assert_eq!(derive_name(text), name);
         }
-        assert!(UserName::parse(&name_like(&"İ😀x".repeat(100))).is_ok());
+        assert!(UserName::parse(&derive_name(&"İ😀x".repeat(100))).is_ok());
     }
 
     #[test]

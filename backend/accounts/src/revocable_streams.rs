@@ -16,7 +16,7 @@ pub(crate) type Access = (Credential, i32);
 #[derive(Debug, Default)]
 pub(crate) struct OpenStreams {
     accesses: Mutex<HashMap<Access, Entry>>,
-    pub(crate) look: Notify,
+    pub(crate) check_requested: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct OpenStream {
     streams: Arc<OpenStreams>,
-    right: Access,
+    access: Access,
     ended: CancellationToken,
 }
 
@@ -43,10 +43,10 @@ impl OpenStream {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut accesses = self.streams.accesses.lock();
-        if let Some(entry) = accesses.get_mut(&self.right) {
+        if let Some(entry) = accesses.get_mut(&self.access) {
             entry.number -= 1;
             if entry.number == 0 {
-                accesses.remove(&self.right);
+                accesses.remove(&self.access);
             }
         }
     }
@@ -55,24 +55,24 @@ impl Drop for OpenStream {
 impl OpenStreams {
     /// Wakes the task in `stream_revocation` at once, after access may have been revoked in this process.
     pub(crate) fn check_now(&self) {
-        self.look.notify_one();
+        self.check_requested.notify_one();
     }
 
-    pub(crate) fn open(self: &Arc<Self>, right: Access) -> OpenStream {
+    pub(crate) fn open(self: &Arc<Self>, access: Access) -> OpenStream {
         let mut accesses = self.accesses.lock();
-        let entry = accesses.entry(right).or_default();
+        let entry = accesses.entry(access).or_default();
         entry.number += 1;
-        self.look.notify_one();
-        OpenStream { streams: Arc::clone(self), right, ended: entry.ended.clone() }
+        self.check_requested.notify_one();
+        OpenStream { streams: Arc::clone(self), access, ended: entry.ended.clone() }
     }
 
     pub(crate) fn accesses(&self) -> Vec<Access> {
         self.accesses.lock().keys().copied().collect()
     }
 
-    pub(crate) fn end(&self, over: &[Access]) {
+    pub(crate) fn end(&self, revoked: &[Access]) {
         let accesses = self.accesses.lock();
-        for entry in over.iter().filter_map(|right| accesses.get(right)) {
+        for entry in revoked.iter().filter_map(|access| accesses.get(access)) {
             entry.ended.cancel();
         }
     }

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use tallybook_database::Database;
 
 use super::{
-    AccountRules, AccountsError, AccountsSettings, SignUp, openid::Issuer, passwords::Hasher,
+    AccountRules, AccountsError, AccountsSettings, SignUp, openid::IdentityProvider, passwords::Hasher,
     revocable_streams::OpenStreams, store::users,
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct Context {
     pub(crate) hasher: Hasher,
     pub(crate) streams: Arc<OpenStreams>,
     /// Identity provider with which users can sign in without a password; `None` if none is configured.
-    pub(crate) issuer: Option<Issuer>,
+    pub(crate) identity_provider: Option<IdentityProvider>,
     /// Set once the database was seen to contain an admin. It stays set, since the last admin cannot be removed.
     has_admin: AtomicBool,
 }
@@ -41,10 +41,10 @@ impl Accounts {
     /// Creates the service on a database.
     pub fn new(db: Database, settings: AccountsSettings) -> Self {
         let (hasher, streams) = (Hasher::default(), Arc::default());
-        let issuer = settings.openid.clone().map(Issuer::new);
+        let identity_provider = settings.openid.clone().map(IdentityProvider::new);
         let has_admin = AtomicBool::new(false);
         let rules = RwLock::new(AccountRules { sign_up: settings.sign_up, sharing: settings.sharing });
-        Self { context: Arc::new(Context { db, settings, rules, hasher, streams, issuer, has_admin }) }
+        Self { context: Arc::new(Context { db, settings, rules, hasher, streams, identity_provider, has_admin }) }
     }
 
     /// Returns the operator's settings, with the rules of the start.
@@ -82,8 +82,8 @@ impl Accounts {
     }
 
     /// Returns the issuer URL of the identity provider, or `None` if none is configured.
-    pub(crate) fn issuer_address(&self) -> Option<&str> {
-        self.context.issuer.as_ref().map(|issuer| issuer.settings().issuer.as_str())
+    pub(crate) fn issuer_url(&self) -> Option<&str> {
+        self.context.identity_provider.as_ref().map(|provider| provider.settings().issuer.as_str())
     }
 
     /// Returns `true` if there is an admin who can sign in. Until there is one, a server with accounts refuses requests
@@ -93,7 +93,7 @@ impl Accounts {
         if context.has_admin.load(Ordering::Relaxed) {
             return Ok(true);
         }
-        let has_admin = users::has_admin(&context.db, self.issuer_address()).await?;
+        let has_admin = users::has_admin(&context.db, self.issuer_url()).await?;
         context.has_admin.store(has_admin, Ordering::Relaxed);
         Ok(has_admin)
     }

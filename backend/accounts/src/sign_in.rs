@@ -4,7 +4,7 @@ use tallybook_database::{is_unique_violation, now};
 
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, UserId,
-    limits::ATTEMPTS_REMEMBERED,
+    limits::ATTEMPT_RETENTION,
     names::spellings,
     secret::SecretHash,
     service::with_retries,
@@ -105,7 +105,7 @@ impl Accounts {
 
     async fn count_once(&self, subject: &Subject) -> Result<CountOutcome, AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        let outcome = attempts::count(&mut tx, subject, now() - ATTEMPTS_REMEMBERED).await?;
+        let outcome = attempts::count(&mut tx, subject, now() - ATTEMPT_RETENTION).await?;
         tx.commit().await?;
         Ok(outcome)
     }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{
     Accounts, Caller, Credential,
-    limits::{POLL_INTERVAL, WATCHED_AT_ONCE},
+    limits::{CALLERS_PER_STATEMENT, POLL_INTERVAL},
     revocable_streams::{Access, OpenStream},
     store::{keys, sessions},
 };
@@ -28,36 +28,36 @@ impl Accounts {
         loop {
             let accesses = streams.accesses();
             if accesses.is_empty() {
-                streams.look.notified().await;
+                streams.check_requested.notified().await;
                 continue;
             }
-            match list_over(&self.context.db, &accesses).await {
-                Ok(over) => streams.end(&over),
+            match list_revoked(&self.context.db, &accesses).await {
+                Ok(revoked) => streams.end(&revoked),
                 // No warning: while the database is unreachable, no access can be revoked either.
                 Err(error) => tracing::debug!(%error, "cannot check whether callers of open streams still have access"),
             }
             // Stops waiting early if access was revoked here or a stream was opened.
-            let _ = timeout(POLL_INTERVAL, streams.look.notified()).await;
+            let _ = timeout(POLL_INTERVAL, streams.check_requested.notified()).await;
         }
     }
 }
 
 /// Returns those of `accesses` that were revoked.
-async fn list_over(db: &Database, accesses: &[Access]) -> sqlx::Result<Vec<Access>> {
-    let mut good = HashSet::new();
+async fn list_revoked(db: &Database, accesses: &[Access]) -> sqlx::Result<Vec<Access>> {
+    let mut valid = HashSet::new();
     let ids = |id_of: fn(Credential) -> Option<i64>| -> Vec<i64> {
         let ids: HashSet<i64> = accesses.iter().filter_map(|(credential, _)| id_of(*credential)).collect();
         ids.into_iter().collect()
     };
     let of_session = |credential| if let Credential::Session(id) = credential { Some(id) } else { None };
     let of_key = |credential| if let Credential::Key(id) = credential { Some(id) } else { None };
-    for ids in ids(of_session).chunks(WATCHED_AT_ONCE) {
-        let found = sessions::list_good(db, ids).await?;
-        good.extend(found.into_iter().map(|(id, generation)| (Credential::Session(id), generation)));
+    for ids in ids(of_session).chunks(CALLERS_PER_STATEMENT) {
+        let found = sessions::list_valid(db, ids).await?;
+        valid.extend(found.into_iter().map(|(id, generation)| (Credential::Session(id), generation)));
     }
-    for ids in ids(of_key).chunks(WATCHED_AT_ONCE) {
-        let found = keys::list_good(db, ids).await?;
-        good.extend(found.into_iter().map(|(id, generation)| (Credential::Key(id), generation)));
+    for ids in ids(of_key).chunks(CALLERS_PER_STATEMENT) {
+        let found = keys::list_valid(db, ids).await?;
+        valid.extend(found.into_iter().map(|(id, generation)| (Credential::Key(id), generation)));
     }
-    Ok(accesses.iter().filter(|right| !good.contains(*right)).copied().collect())
+    Ok(accesses.iter().filter(|access| !valid.contains(*access)).copied().collect())
 }

@@ -8,7 +8,7 @@ use tallybook_protocol::{Page, User, UserRole};
 use super::{
     Accounts, AccountsError, Caller, Password, UserId,
     key_revocation::revoke_all,
-    limits::{MAX_USERS, USERS_AT_ONCE},
+    limits::{MAX_USERS, USERS_PER_PAGE},
     names::{UserName, spellings},
     service::with_retries,
     store::{
@@ -43,8 +43,8 @@ impl Accounts {
                 UserId(cursor.parse().map_err(bad)?)
             }
         };
-        let rows = users::list(&self.context.db, after, USERS_AT_ONCE).await?;
-        let is_full = rows.len() == USERS_AT_ONCE as usize;
+        let rows = users::list(&self.context.db, after, USERS_PER_PAGE).await?;
+        let is_full = rows.len() == USERS_PER_PAGE as usize;
         let next_cursor = rows.last().filter(|_| is_full).map(|row| row.id.0.to_string());
         Ok(Page { items: rows.into_iter().map(User::from).collect(), next_cursor })
     }
@@ -85,7 +85,7 @@ impl Accounts {
     async fn store_update(&self, admin: UserId, id: UserId, update: UserUpdate) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
-        let has_other_admin = users::has_other_admin(&mut tx, Some(id), self.issuer_address()).await?;
+        let has_other_admin = users::has_other_admin(&mut tx, Some(id), self.issuer_url()).await?;
         let user = users::find_in(&mut tx, id).await?.ok_or(AccountsError::NoSuchUser)?;
         if user.deleted_at.is_some() {
             return Err(AccountsError::Deleted);

@@ -11,7 +11,7 @@ use tallybook_llm::{
     AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolCallRequest,
 };
 use tallybook_protocol::{ModelInfo, Usage};
-use tallybook_tools::{Secrets, hide_arguments};
+use tallybook_tools::{Secrets, redact_arguments};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
@@ -209,7 +209,7 @@ async fn follow(
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
                     let call = ToolCallRequest { written_by: Some(model.info().clone()), ..call };
-                    let (call, secret) = redaction.hide(bounded_call(call));
+                    let (call, secret) = redaction.redact(bounded_call(call));
                     answer.secret_inputs.extend(secret.map(|secret| (call.id.clone(), secret)));
                     answer.blocks.push(AssistantBlock::ToolCall(call));
                 }
@@ -286,16 +286,16 @@ impl Redaction<'_> {
     /// Redacts the arguments that the schema of one of Tallybook's tools marks as secret. Returns the redacted call
     /// and, if the schema marks secrets in it, the full arguments to run it with. The schemas of client tools are not
     /// used: their arguments are the API client's responsibility.
-    pub(crate) fn hide(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
-        call.input_text = self.secrets.hide(call.input_text).into_owned();
+    pub(crate) fn redact(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
+        call.input_text = self.secrets.redact(call.input_text).into_owned();
         let schema = self.available.find_schema(&call.name);
-        let Some(hidden) = schema.and_then(|schema| hide_arguments(schema, &call.input_text)) else {
+        let Some(redacted) = schema.and_then(|schema| redact_arguments(schema, &call.input_text)) else {
             return (call, None);
         };
         // A call whose arguments cannot be parsed does not run.
-        let is_read = hidden.text.trim_start().starts_with('{');
-        let whole = std::mem::replace(&mut call.input_text, hidden.text);
-        let values = Secrets::of_arguments(hidden.values);
+        let is_read = redacted.text.trim_start().starts_with('{');
+        let whole = std::mem::replace(&mut call.input_text, redacted.text);
+        let values = Secrets::of_arguments(redacted.values);
         self.secrets.remember(&values);
         (call, is_read.then_some(SecretInput { input_text: whole, values }))
     }

@@ -43,7 +43,7 @@ pub use service::AgentService;
 pub use side_call::SideCall;
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
-pub use tool_step::CUT_OFF;
+pub use tool_step::OUTCOME_UNKNOWN;
 pub use turn::{
     AnsweredStep, ContinuedPlan, EndReason, PendingApproval, PlannedCall, Planning, ResumeState, SecretInput,
     TurnInput, TurnOutcome,

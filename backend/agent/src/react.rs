@@ -94,11 +94,11 @@ impl<R: TurnRecorder> AgentLoop<'_, R> {
                 // The answer was complete; only the end of the turn had not been stored.
                 return Ok(self.over_before(&before.stop_reason));
             }
-            let (server_calls, has_theirs) = self.available.server_calls(before.calls);
+            let (server_calls, has_client_calls) = self.available.server_calls(before.calls);
             let Some(results) = self.run_calls(before.step, &server_calls).await? else {
                 return Ok(RunEnd::AwaitsApproval);
             };
-            if has_theirs {
+            if has_client_calls {
                 return Ok(self.over_before(CLIENT_CALLS));
             }
             self.context.add_results(results);
@@ -117,9 +117,9 @@ impl<R: TurnRecorder> AgentLoop<'_, R> {
             };
             let asked = answer.calls();
             self.calls += asked.len();
-            let (server_calls, has_theirs) = self.available.server_calls(asked);
+            let (server_calls, has_client_calls) = self.available.server_calls(asked);
             let Some(results) = self.run_calls(step, &server_calls).await? else { return Ok(RunEnd::AwaitsApproval) };
-            if has_theirs {
+            if has_client_calls {
                 return Ok(over(CLIENT_CALLS, answer.text()));
             }
             let paused = answer.stop_reason == StopReason::Pause;

@@ -76,8 +76,8 @@ impl Running {
 
     /// Returns the sender with which the call at this index reports progress.
     pub(crate) fn progress_of(&self, index: usize) -> ProgressSender {
-        let context = self.progress_in.clone();
-        ProgressSender::new(move |progress| drop(context.try_send((index, progress))))
+        let sender = self.progress_in.clone();
+        ProgressSender::new(move |progress| drop(sender.try_send((index, progress))))
     }
 
     /// Waits for the next event. Returns `None` if nothing runs and nothing may start.
@@ -122,12 +122,12 @@ mod tests {
         });
         let cancel = CancellationToken::new();
         let turn_deadline = TurnDeadline::new(&cancel, Duration::from_mins(1), Duration::ZERO);
-        let mut context = Vec::new();
+        let mut reports = Vec::new();
         while let Some(Next::Progress(calls)) = running.next(false, &turn_deadline).await {
-            context.push((Instant::now(), calls[&0].progress));
+            reports.push((Instant::now(), calls[&0].progress));
         }
-        assert!((8..=9).contains(&context.len()), "in two seconds: {context:?}");
-        assert!(context.windows(2).all(|pair| pair[1].0 - pair[0].0 >= PROGRESS_INTERVAL), "{context:?}");
-        assert!(context.windows(2).all(|pair| pair[1].1 - pair[0].1 > 200.0), "{context:?}");
+        assert!((8..=9).contains(&reports.len()), "in two seconds: {reports:?}");
+        assert!(reports.windows(2).all(|pair| pair[1].0 - pair[0].0 >= PROGRESS_INTERVAL), "{reports:?}");
+        assert!(reports.windows(2).all(|pair| pair[1].1 - pair[0].1 > 200.0), "{reports:?}");
     }
 }

@@ -63,12 +63,12 @@ impl AgentService {
 
     /// Redacts secrets in a text.
     pub fn redact_secrets(&self, text: String) -> String {
-        self.runner.secrets.hide(text).into_owned()
+        self.runner.secrets.redact(text).into_owned()
     }
 
     /// Redacts secrets in a text that belongs to no call, and also the secret arguments of the latest calls.
     pub fn redact_all(&self, text: String) -> String {
-        self.runner.secrets.hide_with_arguments(text).into_owned()
+        self.runner.secrets.redact_with_arguments(text).into_owned()
     }
 
     /// Returns the limits of turns.

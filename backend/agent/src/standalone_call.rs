@@ -3,7 +3,7 @@
 
 use std::future::ready;
 
-use tallybook_tools::{ProgressSender, Secrets, ToolError, ToolRegistry, UserKey, hide_arguments};
+use tallybook_tools::{ProgressSender, Secrets, ToolError, ToolRegistry, UserKey, redact_arguments};
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
@@ -36,8 +36,8 @@ impl AgentService {
         // The semaphore is never closed, so this is always `Some`.
         let slot = slot.ok();
         let mut tasks = JoinSet::new();
-        let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
-        let secrets = Secrets::of_arguments(hidden.map(|hidden| hidden.values).unwrap_or_default());
+        let redacted = tools.find_spec(name).and_then(|tool| redact_arguments(&tool.input_schema, input_text));
+        let secrets = Secrets::of_arguments(redacted.map(|redacted| redacted.values).unwrap_or_default());
         runner.secrets.remember(&secrets);
         tasks.spawn_on(runner.run_with_timeout(Box::pin(ready(call)), &secrets, slot, None), &runner.runtime);
         let returned = match tasks.join_next().await {

@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Error text of a call whose turn ended before the call did.
-pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
+pub const OUTCOME_UNKNOWN: &str = "the turn ended while the tool ran; its outcome is unknown";
 
 /// Outcome of a step whose calls are done.
 pub(crate) struct StepEnd {
@@ -121,10 +121,10 @@ impl ToolRunner {
                 Err(ToolError::other("timeout", message))
             });
             // Redacts before anything is truncated, because truncation could leave half of a secret.
-            let hide = |text: String| secrets.hide(text).into_owned();
+            let redact = |text: String| secrets.redact(text).into_owned();
             let output = match returned {
                 Ok(ToolOutput { text, images }) => {
-                    let mut text = without_nul(hide(text));
+                    let mut text = without_nul(redact(text));
                     let StoredImages { files, notes } = match store {
                         Some((user, store)) if !images.is_empty() => {
                             let stored = timeout(limit, store.store(user, images)).await;
@@ -144,7 +144,7 @@ impl ToolRunner {
             };
             output.map_err(|error| {
                 spans::record_failure(&Span::current(), &error.error_type);
-                bounded_error(&ToolError { message: hide(error.message), ..error })
+                bounded_error(&ToolError { message: redact(error.message), ..error })
             })
         }
     }
@@ -210,8 +210,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         for call in self.running.calls.values() {
             if let Some(progress) = calls.get(&call.index) {
                 let secrets = self.runner.secrets.and(&self.calls[call.index].secret_values());
-                let hide = |text: &str| secrets.hide(text).into_owned();
-                let progress = Progress { message: progress.message.as_deref().map(hide), ..progress.clone() };
+                let redact = |text: &str| secrets.redact(text).into_owned();
+                let progress = Progress { message: progress.message.as_deref().map(redact), ..progress.clone() };
                 self.recorder.activity(Activity::CallProgress { id: call.id, progress: &progress });
             }
         }
@@ -251,10 +251,10 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         for (id, call) in calls {
             let end = match reacted.remove(&id) {
                 Some(Some(returned)) => self.end_of(returned, &call),
-                Some(None) => broken_off(&call, ToolCallStatus::Cancelled, CUT_OFF, "cancelled"),
+                Some(None) => aborted_call(&call, ToolCallStatus::Cancelled, OUTCOME_UNKNOWN, "cancelled"),
                 None => {
                     let error = "the turn ended, but the tool did not stop; it may still be running";
-                    broken_off(&call, ToolCallStatus::Interrupted, error, "interrupted")
+                    aborted_call(&call, ToolCallStatus::Interrupted, error, "interrupted")
                 }
             };
             self.recorder.tool_ended(call.id, &end);
@@ -271,7 +271,7 @@ fn runs_exclusively(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || call.needs_approval(tools)
 }
 
-fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {
+fn aborted_call(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {
     EndedToolCall {
         status,
         output: None,
@@ -443,7 +443,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     async fn permission(&mut self, index: usize, review: Review) -> Result<Permission, AgentError> {
         let call = &mut self.calls[index];
         let Some(tool) = unapproved_tool(self.tools, call) else { return Ok(Permission::Granted) };
-        if call.secret.is_some() && review.ruling.is_none() && !self.recorder.has_saved_approval(tool).await? {
+        if call.secret.is_some() && review.outcome.is_none() && !self.recorder.has_saved_approval(tool).await? {
             return self.deny_secret_call(index).await;
         }
         let id = match self.recorder.request_approval(&call.started(self.step), tool, &review).await? {
@@ -452,11 +452,11 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         };
         let is_edited = call.waited.as_ref().is_some_and(|waited| waited.is_edited);
         call.waited = Some(PendingApproval { id, tool_hash: tool.hash(), is_edited });
-        let Some(ruling) = review.ruling else { return Ok(Permission::Pending) };
-        if ruling.decision == Decision::Approve {
+        let Some(outcome) = review.outcome else { return Ok(Permission::Pending) };
+        if outcome.decision == Decision::Approve {
             return Ok(Permission::Granted);
         }
-        self.refuse(index, ToolError::other(ToolCallStatus::Denied.as_str(), ruling.refusal()));
+        self.refuse(index, ToolError::other(ToolCallStatus::Denied.as_str(), outcome.refusal()));
         Ok(Permission::Denied)
     }
 

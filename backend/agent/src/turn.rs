@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{HIDDEN, Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
+use tallybook_tools::{REDACTED, Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -178,39 +178,39 @@ pub(crate) struct AvailableTools {
     /// The tools sent to the model, in order of their names.
     pub(crate) specs: Arc<[ToolSpec]>,
     /// The names of the API client's tools.
-    client_calls: BTreeSet<String>,
+    client_tool_names: BTreeSet<String>,
     /// Input schemas of Tallybook's unavailable tools that have secret arguments, by name.
-    absent: BTreeMap<String, Arc<Value>>,
+    unavailable_schemas: BTreeMap<String, Arc<Value>>,
 }
 
 impl AvailableTools {
-    pub(crate) fn new(server_calls: &ToolRegistry, client_calls: Vec<ToolSpec>) -> Self {
-        let names = client_calls.iter().map(|tool| tool.name.clone()).collect();
-        let absent =
-            server_calls.absent_schemas().map(|(name, schema)| (name.to_owned(), Arc::clone(schema))).collect();
-        let server_calls = server_calls.specs();
-        let all = server_calls.iter().cloned().chain(client_calls).map(|tool| (tool.name.clone(), tool));
+    pub(crate) fn new(server_tools: &ToolRegistry, client_tools: Vec<ToolSpec>) -> Self {
+        let client_tool_names = client_tools.iter().map(|tool| tool.name.clone()).collect();
+        let unavailable_schemas =
+            server_tools.unavailable_schemas().map(|(name, schema)| (name.to_owned(), Arc::clone(schema))).collect();
+        let specs = server_tools.specs();
+        let all = specs.iter().cloned().chain(client_tools).map(|tool| (tool.name.clone(), tool));
         let by_name: BTreeMap<String, ToolSpec> = all.collect();
-        Self { specs: by_name.into_values().collect(), client_calls: names, absent }
+        Self { specs: by_name.into_values().collect(), client_tool_names, unavailable_schemas }
     }
 
     /// Returns the input schema of one of Tallybook's tools, which may be unavailable in this turn. Returns `None` if
     /// the name belongs to the client or is unknown.
     pub(crate) fn find_schema(&self, name: &str) -> Option<&Value> {
-        if self.client_calls.contains(name) {
+        if self.client_tool_names.contains(name) {
             return None;
         }
         let offered = self.specs.iter().find(|tool| tool.name == name).map(|tool| &tool.input_schema);
-        offered.or_else(|| self.absent.get(name).map(AsRef::as_ref))
+        offered.or_else(|| self.unavailable_schemas.get(name).map(AsRef::as_ref))
     }
 
     /// Returns the calls of a step that run on the server, and `true` if there are other calls.
     pub(crate) fn server_calls(&self, calls: Vec<PlannedCall>) -> (Vec<PlannedCall>, bool) {
         let all = calls.len();
         let server_calls: Vec<_> =
-            calls.into_iter().filter(|call| !self.client_calls.contains(&call.request.name)).collect();
-        let has_theirs = server_calls.len() < all;
-        (server_calls, has_theirs)
+            calls.into_iter().filter(|call| !self.client_tool_names.contains(&call.request.name)).collect();
+        let has_client_calls = server_calls.len() < all;
+        (server_calls, has_client_calls)
     }
 }
 
@@ -225,7 +225,7 @@ pub struct SecretInput {
 
 impl fmt::Debug for SecretInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(HIDDEN)
+        f.write_str(REDACTED)
     }
 }
 

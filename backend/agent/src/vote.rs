@@ -23,7 +23,7 @@ pub struct Review {
     /// The votes, in the order of the reviewers in the settings.
     pub votes: Vec<Vote>,
     /// The decision of the votes; `None` if the user must decide.
-    pub ruling: Option<ReviewDecision>,
+    pub outcome: Option<ReviewDecision>,
 }
 
 /// The decision of the votes.

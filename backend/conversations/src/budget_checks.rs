@@ -1,6 +1,6 @@
 //! Enforces budgets: tokens or money that models may use for a user, a group or all users together, within a day or a
 //! month. They are checked when a turn, or another request that calls a model, begins. Like the limits of a user
-//! (`quota`), they are checked against rows that exist anyway, so they apply across all replicas, and deleting
+//! (`admission`), they are checked against rows that exist anyway, so they apply across all replicas, and deleting
 //! conversations gives nothing back: deleted data is kept while it counts.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveTime, Utc};

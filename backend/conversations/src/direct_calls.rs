@@ -15,11 +15,10 @@ use tokio::{
 
 use crate::{
     ServiceError,
-    access::Access,
+    admission::{self, Access, Request},
     context::Context,
     input::{check_file_count, find_attached},
     limits::MAX_WAITING_DIRECT_EVENTS,
-    quota::{self, Request},
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::{ApiClientRequest, ClientInput, context::prompt_files::PromptFiles},
@@ -72,7 +71,7 @@ impl ConversationService {
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;
         let request_of_user = Request { user, weight, tokens, prices: model.prices() };
-        let reserved = quota::admit_request(context, limits, request_of_user).await?;
+        let reserved = admission::admit_request(context, limits, request_of_user).await?;
         let stream = model.client().stream(request);
         let (sender, events) = mpsc::channel(MAX_WAITING_DIRECT_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());
@@ -87,7 +86,7 @@ impl ConversationService {
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
                 tracing::warn!(%error, "the usage of a direct model call could not be stored");
             }
-            quota::settle(&task_context, reserved).await;
+            admission::settle(&task_context, reserved).await;
         });
         Ok(events)
     }
@@ -134,8 +133,8 @@ async fn pass_on(
 }
 
 fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<DirectCallEvent> {
-    let broken_off = || ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() };
-    match event.unwrap_or_else(|| Err(broken_off())) {
+    let ended_early = || ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() };
+    match event.unwrap_or_else(|| Err(ended_early())) {
         Ok(ModelEvent::TextDelta(text)) => Some(DirectCallEvent::Text(text)),
         Ok(ModelEvent::TextWasReasoning(_)) => Some(DirectCallEvent::TextWasReasoning),
         Ok(ModelEvent::Ended { stop_reason, usage }) => {

@@ -14,11 +14,10 @@ use tallybook_protocol::{
 use uuid::Uuid;
 
 use crate::{
-    ServiceError,
+    ServiceError, admission,
     branch::tree::branch,
     input::check_client_id,
     limits::{MAX_COPIED_BYTES, MAX_COPIED_MESSAGES},
-    quota,
     service::ConversationService,
     share::shared_messages,
     store::{
@@ -173,7 +172,7 @@ impl ConversationService {
         {
             return Ok(Some(known));
         }
-        quota::admit_copy(&self.context, tx, user).await?;
+        admission::admit_copy(&self.context, tx, user).await?;
         Ok(None)
     }
 }
@@ -235,7 +234,7 @@ async fn store_parts(
     files: &OwnFiles,
 ) -> Result<(), ServiceError> {
     let reasoning: Vec<_> =
-        copies.iter().flat_map(|(id, message)| message.reasoning.iter().map(|thought| (*id, thought))).collect();
+        copies.iter().flat_map(|(id, message)| message.reasoning.iter().map(|reasoning| (*id, reasoning))).collect();
     reasonings::create(tx, &reasoning).await?;
     for (id, message) in copies {
         if let Some(plan) = &message.plan {

@@ -8,13 +8,12 @@
 //! - `direct_calls` calls a model directly for API clients, and `standalone_calls` runs a tool outside any turn.
 //! - `export` writes conversations to files, `share` publishes them with a link, and `fork` copies them to new ones.
 //! - `feedback` stores the users' ratings of answers.
-//! - `user_limits` and `quota` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports
+//! - `user_limits` and `admission` are the limits of a user, `budget` and `budget_checks` the budgets; `usage` reports
 //!   token usage.
 //! - `settings` has the settings, also those that change while the server runs, and `time_zones` has the users' time
 //!   zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
-mod access;
 mod approvals;
 mod branch;
 mod budget;
@@ -34,7 +33,7 @@ mod lifecycle;
 mod limits;
 mod list;
 pub mod models;
-mod quota;
+mod admission;
 mod retention;
 mod search;
 mod service;
@@ -52,7 +51,7 @@ mod usage;
 mod user_limits;
 pub mod work_counts;
 
-pub use access::Access;
+pub use admission::Access;
 pub use budget::{Budget, BudgetOwner, BudgetUsedUp};
 pub use direct_calls::DirectCallEvent;
 pub use erasure::erase_conversations;

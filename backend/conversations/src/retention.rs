@@ -1,5 +1,5 @@
-//! Retention of deleted conversations. A deleted conversation is hidden from its owner at once (by `list`). Admins see
-//! it in the tool history until it is purged, when its retention period is over.
+//! Retention of deleted conversations. `list` deletes a conversation for its owner at once. Admins see it in the tool
+//! history until it is purged, when its retention period is over.
 
 use std::{sync::Arc, time::Duration};
 

@@ -30,14 +30,14 @@ impl ConversationService {
     /// Returns the state of each tool server. Secrets are redacted, since a server's error text may repeat what it
     /// received.
     pub fn tool_server_reports(&self) -> Vec<ServerReport> {
-        let hidden = |error: String| self.context.agent.redact_all(error);
+        let redact = |error: String| self.context.agent.redact_all(error);
         let reports = self.context.tool_servers.reports();
-        let hide = |report: ServerReport| ServerReport {
-            error: report.error.map(hidden),
-            plain_error: report.plain_error.map(hidden),
+        let redacted = |report: ServerReport| ServerReport {
+            error: report.error.map(redact),
+            plain_error: report.plain_error.map(redact),
             ..report
         };
-        reports.into_iter().map(hide).collect()
+        reports.into_iter().map(redacted).collect()
     }
 
     /// Returns the catalog of models.

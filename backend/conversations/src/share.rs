@@ -159,7 +159,7 @@ fn shared(message: Message, new: &NewShare) -> Message {
         files,
         siblings: Vec::new(),
         usage: None,
-        told: None,
+        context: None,
         feedback: None,
         ..message
     }

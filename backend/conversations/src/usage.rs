@@ -1,5 +1,5 @@
 //! Reports model usage by purpose: for a user's current month, a conversation, or an answer. A user's remaining quotas
-//! are in `quota`.
+//! are in `admission`.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, Utc};
 use tallybook_accounts::UserId;

@@ -1,4 +1,4 @@
-//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `quota` counts usage and
+//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `admission` counts usage and
 //! enforces the limits.
 
 use std::time::Duration;

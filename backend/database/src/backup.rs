@@ -14,7 +14,7 @@ use crate::{
     lock::{DatabaseLock, unusable},
     open::check_before_use,
     private_files::{COMPANIONS, create_folder_of, create_new, with_suffix},
-    timeouts::{COMMAND_TIMEOUT, LOCK_TIMEOUT, with_timeout},
+    time::{COMMAND_TIMEOUT, LOCK_TIMEOUT, with_timeout},
     url::DatabaseUrl,
 };
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use crate::{database::Database, timeouts::with_default_timeout};
+use crate::{database::Database, time::with_default_timeout};
 
 /// Maximum time for which a checkpoint waits for readers. Writers wait during that time.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);

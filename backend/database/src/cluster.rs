@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     error::DbError,
     failure::{is_rolled_back, mysql_number},
-    timeouts::with_default_timeout,
+    time::with_default_timeout,
 };
 
 /// Table that stores the lease's holder.

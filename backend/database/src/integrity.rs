@@ -2,7 +2,7 @@
 
 use crate::{
     database::Database,
-    timeouts::{COMMAND_TIMEOUT, with_timeout},
+    time::{COMMAND_TIMEOUT, with_timeout},
 };
 
 /// Maximum number of listed problems.

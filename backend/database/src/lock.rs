@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     error::DbError,
     private_files::{create_folder_of, open_or_create},
-    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL},
+    time::{LOCK_TIMEOUT, RETRY_INTERVAL},
     url::DatabaseUrl,
 };
 

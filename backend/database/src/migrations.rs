@@ -13,7 +13,7 @@ use crate::{
     database::Database,
     error::DbError,
     schema::{LIST_APPLIED, MIGRATIONS_TABLE, Schema, is_bookkeeping},
-    timeouts::{with_default_timeout, with_timeout},
+    time::{with_default_timeout, with_timeout},
 };
 
 /// Maximum wait for another process that runs migrations. Creating an index of a large table takes minutes.

@@ -17,7 +17,7 @@ use crate::{
     lock::unusable,
     migrations,
     private_files::{create_folder_of, make_private},
-    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, with_default_timeout, with_timeout},
+    time::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, with_default_timeout, with_timeout},
     url::DatabaseUrl,
 };
 

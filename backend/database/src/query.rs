@@ -9,7 +9,7 @@ use sqlx::{
     sqlite::{SqliteArguments, SqliteQueryResult, SqliteRow},
 };
 
-use crate::{clock::now, timeouts::STATEMENT_TIMEOUT};
+use crate::time::{STATEMENT_TIMEOUT, now};
 
 /// A type that can be decoded from a row of either engine.
 pub trait Row: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
@@ -32,20 +32,20 @@ pub trait Argument<'v>: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + T
 
 impl<'v, T> Argument<'v> for T where T: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + Type<Sqlite> {}
 
-/// SQL text that begins with `SELECT` or `WITH`. Create it with [`select!`](crate::select), which checks this at
+/// SQL text that begins with `SELECT`. Create it with [`select!`](crate::select), which checks this at
 /// compile time.
 #[derive(Clone, Copy, Debug)]
 pub struct Select(&'static str);
 
 impl Select {
-    /// Creates the text from SQL that begins with `SELECT` or `WITH`, followed by a space.
+    /// Creates the text from SQL that begins with `SELECT` and a space. `WITH` is refused, because `WITH … DELETE` writes.
     ///
     /// # Panics
     ///
     /// Panics if the SQL begins with anything else. In a constant, this is a compile error.
     #[must_use]
     pub const fn new(sql: &'static str) -> Self {
-        assert!(begins_with(sql, b"SELECT ") || begins_with(sql, b"WITH "), "a reader runs only SELECT and WITH");
+        assert!(begins_with(sql, b"SELECT "), "a reader runs only SELECT");
         Self(sql)
     }
 
@@ -67,7 +67,7 @@ const fn begins_with(sql: &str, word: &[u8]) -> bool {
     true
 }
 
-/// Creates a [`Select`] for a [`Reader`]. Checks at compile time that the SQL begins with `SELECT` or `WITH`.
+/// Creates a [`Select`] for a [`Reader`]. Checks at compile time that the SQL begins with `SELECT`.
 #[macro_export]
 macro_rules! select {
     ($sql:expr) => {

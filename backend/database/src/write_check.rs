@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{clock::now, database::Database};
+use crate::{database::Database, time::now};
 
 /// Interval in which at most one check of all processes that share the database changes the row.
 const PERIOD: Duration = Duration::from_secs(5);

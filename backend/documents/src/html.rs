@@ -6,7 +6,7 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use crate::pages::{Pages, Prose};
 
 /// Elements that are left out, with all their contents.
-const HIDDEN: [&str; 10] =
+const SKIPPED_ELEMENTS: [&str; 10] =
     ["script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "select"];
 /// Elements that begin and end a paragraph.
 const BLOCKS: [&str; 26] = [
@@ -44,24 +44,24 @@ pub(crate) fn read(html: &str) -> Pages {
     emitter.naively_switch_states(true);
     let mut prose = Prose::default();
     // Name of the element that is left out, and number of open elements with this name.
-    let mut hidden: Option<(Vec<u8>, usize)> = None;
+    let mut skipped: Option<(Vec<u8>, usize)> = None;
     let mut preformatted = 0_usize;
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        match (token, &mut hidden) {
+        match (token, &mut skipped) {
             (Token::StartTag(tag), Some((name, depth))) => {
                 *depth += usize::from(*name == *tag.name && !is_empty(&tag));
             }
             (Token::EndTag(tag), Some((name, depth))) => {
                 *depth -= usize::from(*name == *tag.name);
                 if *depth == 0 {
-                    hidden = None;
+                    skipped = None;
                 }
             }
             (Token::StartTag(tag), None) => {
                 let name = String::from_utf8_lossy(&tag.name);
                 preformatted += usize::from(name == "pre");
-                if HIDDEN.contains(&name.as_ref()) {
-                    hidden = (!is_empty(&tag)).then(|| (tag.name.to_vec(), 1));
+                if SKIPPED_ELEMENTS.contains(&name.as_ref()) {
+                    skipped = (!is_empty(&tag)).then(|| (tag.name.to_vec(), 1));
                 } else {
                     open(&mut prose, &name);
                 }

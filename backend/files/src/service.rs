@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Database, Transaction, with_retries};
 use tallybook_documents::{EncodedImage, FileKind as FoundKind, FileProcessor, ProcessError, ProcessedFile};
-use tallybook_protocol::{FileInfo, FileKind, FileText};
+use tallybook_protocol::{AccountFile, FileInfo, FileKind, FileText};
 use tallybook_tools::FairSemaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ use crate::{
     objects::Objects,
     store::{
         blobs,
-        files::{self, FileRow, NewFile},
+        files::{self, DatedRow, FileRow, NewFile},
         is_referred_to, texts,
     },
     upload::Received,
@@ -238,6 +238,13 @@ impl Files {
         files::find(&self.db, user, id).await?.ok_or(FilesError::NotFound)
     }
 
+    /// Lists at most `limit` of a user's files after the one with the ID `after`, oldest first.
+    pub async fn list_after(&self, user: UserId, after: Uuid, limit: u32) -> sqlx::Result<Vec<AccountFile>> {
+        let rows = files::list_after(&self.db, user, after, limit).await?;
+        let listed = |row: DatedRow| AccountFile { file: row.file.into_info(), created_at: row.created_at };
+        Ok(rows.into_iter().map(listed).collect())
+    }
+
     /// Returns the content of a user's file in this form. Fails with `NotFound` if the file does not have it.
     pub async fn content(&self, user: UserId, id: Uuid, variant: Variant) -> Result<Content, FilesError> {
         let file = self.row(user, id).await?;
@@ -335,7 +342,7 @@ impl Files {
     /// tool call refers to it.
     pub async fn delete(&self, user: UserId, id: Uuid) -> Result<(), FilesError> {
         let file = self.row(user, id).await?;
-        if !with_retries(|| files::hide(&self.db, file.id)).await? {
+        if !with_retries(|| files::soft_delete(&self.db, file.id)).await? {
             return Err(FilesError::InUse);
         }
         let purged = async {

@@ -11,7 +11,7 @@ use reqwest::{
 use super::{
     api_key::ApiKey,
     provider::ProviderKind,
-    retry_policy::RetryPolicy,
+    retry::RetryPolicy,
     setting_names::SettingNames,
     settings::{ConnectError, ModelSettings},
 };

@@ -66,9 +66,9 @@ pub fn anthropic_stream(bytes: &[u8]) {
 /// # Panics
 /// If an assertion fails.
 pub fn openai_stream(bytes: &[u8]) {
-    for begins_in_thought in [false, true] {
+    for begins_with_reasoning in [false, true] {
         // Each reader gets a habit of its own, because each answer may change it.
-        let habit = || UnopenedReasoning::new(begins_in_thought);
+        let habit = || UnopenedReasoning::new(begins_with_reasoning);
         answer(|| openai::stream::Reader::new("m", habit()), bytes);
     }
 }

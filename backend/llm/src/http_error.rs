@@ -19,7 +19,7 @@ pub(crate) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
     let detail = if text.is_empty() { "no reason given".to_owned() } else { text.clone() };
     let numbered = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
     let without_full_stop = || detail.trim_end_matches('.').to_owned();
-    let whole = reason.whole();
+    let whole = reason.text_with_codes();
     let names = SettingNames::default();
     match status {
         401 => return ModelError::Auth { detail: numbered, advice: names.key_advice() },
@@ -120,7 +120,7 @@ mod tests {
     use crate::{ModelSettings, ProviderKind};
 
     fn code(status: u16, message: &str) -> &'static str {
-        from_status(status, &Reason::of(message), "m").code()
+        from_status(status, &Reason::from_text(message), "m").code()
     }
 
     #[test]
@@ -184,9 +184,9 @@ mod tests {
         ] {
             assert_eq!(code(status, message), cause, "{status} {message}");
         }
-        let error = from_status(404, &Reason::of("No endpoints found for x/y."), "x/y").to_string();
+        let error = from_status(404, &Reason::from_text("No endpoints found for x/y."), "x/y").to_string();
         assert!(error.contains("(404: No endpoints found for x/y.)"), "{error}");
-        let error = from_status(403, &Reason::of("This model is blocked."), "m").to_string();
+        let error = from_status(403, &Reason::from_text("This model is blocked."), "m").to_string();
         assert!(error.ends_with("rejected the request (403): This model is blocked."), "{error}");
     }
 

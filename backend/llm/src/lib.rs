@@ -1,12 +1,8 @@
 //! Clients for model providers: the interface that all providers share, and one module per wire format. This is the
 //! only crate that knows the providers' JSON. It does not know the tools' code, SQL, or the web UI.
 
-mod adapted_request;
-mod answer_budget;
 mod anthropic;
 mod api_key;
-mod arguments;
-mod attempt_error;
 mod call_ids;
 mod connect;
 mod context_error;
@@ -35,8 +31,6 @@ mod reader;
 mod reason;
 mod request;
 mod retry;
-mod retry_after;
-mod retry_policy;
 mod setting_names;
 mod settings;
 mod stream_error;
@@ -63,7 +57,7 @@ pub use quirks::{Quirk, QuirkSet};
 pub use request::{
     AssistantBlock, ImagePart, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
 };
-pub use retry_policy::RetryPolicy;
+pub use retry::RetryPolicy;
 pub use setting_names::SettingNames;
 pub use settings::{ConnectError, ModelSettings};
 pub use tool_mode::{ToolMode, UnknownToolMode};

@@ -1,14 +1,16 @@
-//! The tool calls of an answer: collects their fragments from the stream, and decides at its end which calls are
-//! complete.
+//! The tool calls of an answer: collects their fragments from the stream, repairs arguments that are not one JSON object
+//! but have an unambiguous meaning, and decides at the end of the stream which calls are complete. Numbers keep their
+//! digits.
 
 use std::{borrow::Cow, collections::HashSet};
 
+use serde_json::{Deserializer, Value, value::RawValue};
 use tallybook_protocol::{Usage, first_chars};
 
 use super::{
-    arguments,
     event::{ModelEvent, StopReason},
     limits::MAX_TOOL_NAME_CHARS,
+    object::Object,
     request::ToolCallRequest,
 };
 
@@ -61,20 +63,20 @@ impl PendingCall {
         self.input.push_str(fragment);
     }
 
-    /// Returns the arguments as one JSON object, if they mean one: see [`arguments::mended`].
-    fn mended_input(&self) -> Cow<'_, str> {
-        let mended = arguments::mended(&self.input);
+    /// Returns the arguments as one JSON object, if they mean one: see [`repaired`].
+    fn repaired_input(&self) -> Cow<'_, str> {
+        let repaired = repaired(&self.input);
         match self.repeats {
-            Repeats::All { last } if !arguments::is_object(&mended) && arguments::is_object(&self.input[last..]) => {
+            Repeats::All { last } if !is_object(&repaired) && is_object(&self.input[last..]) => {
                 Cow::Borrowed(&self.input[last..])
             }
-            _ => mended,
+            _ => repaired,
         }
     }
 
     /// Returns `true` if its arguments are a complete JSON object.
     pub(crate) fn is_complete(&self) -> bool {
-        !self.input.trim().is_empty() && arguments::is_object(&self.mended_input())
+        !self.input.trim().is_empty() && is_object(&self.repaired_input())
     }
 
     /// Returns a [`ModelEvent::ToolCallProgress`] once the call's name is known, and again whenever its arguments grew
@@ -106,7 +108,7 @@ pub(crate) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
         if stop_reason.is_cut_off() && !call.is_complete() {
             continue;
         }
-        let input_text = call.mended_input().into_owned();
+        let input_text = call.repaired_input().into_owned();
         let PendingCall { id, name, .. } = call;
         let repeats = |other: &ToolCallRequest| other.id == id && other.name == name && other.input_text == input_text;
         if !id.is_empty() && given.iter().any(repeats) {
@@ -131,9 +133,79 @@ pub(crate) fn generated_id() -> String {
     format!("call_{}", uuid::Uuid::new_v4().simple())
 }
 
+/// Maximum number of times that arguments may be encoded as JSON within a string.
+const MAX_QUOTINGS: usize = 2;
+
+/// Maximum number of JSON values in the arguments of one call. If there are more, the text is not repaired.
+const MAX_REPEATS: usize = 8;
+
+/// Returns the object that the arguments mean: `{}` for an empty text or `null`, the content of a string, or one object
+/// for arguments that were sent several times. Returns anything else unchanged; the agent answers it with an error.
+fn repaired(written: &str) -> Cow<'_, str> {
+    if is_object(written) {
+        return Cow::Borrowed(written);
+    }
+    let mut text = Cow::Borrowed(written);
+    for _ in 0..MAX_QUOTINGS {
+        let Ok(content) = serde_json::from_str::<String>(&text) else { break };
+        text = Cow::Owned(content);
+    }
+    if text.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    repeated(&text).map_or(Cow::Borrowed(written), |object| Cow::Owned(object.to_owned()))
+}
+
+/// Returns `true` if the text is a JSON object. The check does not recurse, so any nesting depth is safe.
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// Returns `true` if the text is a JSON object without fields.
+pub(crate) fn is_empty_object(text: &str) -> bool {
+    text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|inner| inner.trim().is_empty())
+}
+
+/// Returns the object that the text holds once or several times, possibly next to empty values: some servers send the
+/// complete arguments again after their parts. Each object may add fields to the previous one. Returns `None` for
+/// anything else, because two different objects may be two calls.
+fn repeated(text: &str) -> Option<&str> {
+    let mut found: Option<&RawValue> = None;
+    for (number, value) in Deserializer::from_str(text).into_iter::<&RawValue>().enumerate() {
+        let value = value.ok().filter(|_| number < MAX_REPEATS)?;
+        if matches!(value.get(), "null" | "\"\"") || is_empty_object(value.get()) {
+            continue;
+        }
+        if !value.get().starts_with('{') {
+            return None;
+        }
+        match found {
+            Some(before) if !extends(value, before) => return None,
+            _ => found = Some(value),
+        }
+    }
+    Some(found.map_or("{}", RawValue::get))
+}
+
+/// Returns `true` if `object` has every field of `before`, with the same value.
+fn extends(object: &RawValue, before: &RawValue) -> bool {
+    if object.get() == before.get() {
+        return true;
+    }
+    let (Some(object), Some(before)) = (Object::parse(object.get()), Object::parse(before.get())) else { return false };
+    before.fields().all(|(key, value)| object.find(&[key]).is_some_and(|now| is_same(now, value)))
+}
+
+/// Returns `true` if two values are equal as JSON. White space and key order do not matter, and numbers are compared as
+/// 64-bit integers or floats.
+fn is_same(one: &RawValue, other: &RawValue) -> bool {
+    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+    one.get() == other.get() || value(one).is_some_and(|one| Some(one) == value(other))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ModelEvent, PendingCall, StopReason, Usage, finish};
+    use super::{ModelEvent, PendingCall, StopReason, Usage, finish, repaired};
 
     fn call(id: &str, input: &str) -> PendingCall {
         PendingCall::begun(id.into(), "add".into(), input.into())
@@ -217,5 +289,48 @@ mod tests {
         assert_eq!(inputs, ["1", "2", "3", "1"]);
         let ids: std::collections::HashSet<&String> = calls.iter().map(|(id, _)| id).collect();
         assert!(ids.len() == 4 && ids.iter().all(|id| !id.is_empty() && id.len() <= 40), "{ids:?}");
+    }
+
+    #[test]
+    fn arguments_whose_meaning_is_clear_become_one_object() {
+        for (written, expected) in [
+            (r#"{"a": 0.10}"#, r#"{"a": 0.10}"#),
+            ("", "{}"),
+            (" \n", "{}"),
+            ("null", "{}"),
+            (r#""""#, "{}"),
+            (r#""null""#, "{}"),
+            ("{}{}", "{}"),
+            (r#"{}{"a":1}"#, r#"{"a":1}"#),
+            (r#"null{"a":1}"#, r#"{"a":1}"#),
+            (r#"{"a":1}{ }"#, r#"{"a":1}"#),
+            (r#"{"a":1.10}{"a":1.10}"#, r#"{"a":1.10}"#),
+            ("{\"a\":1}\n{\"a\": 1}", r#"{"a": 1}"#),
+            (r#"{"a":[1, 2]}{"a":[1,2]}"#, r#"{"a":[1,2]}"#),
+            (r#"{"a":1}{"a":1,"b":1e400}"#, r#"{"a":1,"b":1e400}"#),
+            (r#""{\"a\":1.50}""#, r#"{"a":1.50}"#),
+            (r#""\"{\\\"a\\\":1}\"""#, r#"{"a":1}"#),
+        ] {
+            assert_eq!(repaired(written), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn everything_else_stays_as_written() {
+        for written in [
+            "{oops",
+            r#"{"a":1}{"a":"#,
+            r#"{"a":1}{"a":2}"#,
+            r#"{"a":1}{"b":2}"#,
+            r#"{"a":1}}"#,
+            "[1]",
+            "[1]{}",
+            "7",
+            r#""words""#,
+            "true",
+            &"\"".repeat(100),
+        ] {
+            assert_eq!(repaired(written), written);
+        }
     }
 }

@@ -53,14 +53,14 @@ impl Reason {
         // Some servers write errors as a stream event, whatever the status.
         let text = text.trim().trim_start_matches("data:");
         match serde_json::from_str::<Value>(text) {
-            Ok(value) => Self::in_value(&value),
-            Err(_) if text.trim_start().starts_with('<') => Self::of(&page_title(text)),
-            Err(_) => Self::of(text),
+            Ok(value) => Self::from_json(&value),
+            Err(_) if text.trim_start().starts_with('<') => Self::from_text(&page_title(text)),
+            Err(_) => Self::from_text(text),
         }
     }
 
     /// Reads the reason from an error that is JSON.
-    pub(crate) fn in_value(value: &Value) -> Self {
+    pub(crate) fn from_json(value: &Value) -> Self {
         let mut reason = Self::default();
         reason.collect(value, MAX_REASON_DEPTH);
         if reason.texts.is_empty() {
@@ -70,7 +70,7 @@ impl Reason {
     }
 
     /// Creates a reason with one sentence.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let mut reason = Self::default();
         reason.add_text(text);
         reason
@@ -82,7 +82,7 @@ impl Reason {
     }
 
     /// Returns the sentences and the error codes, for recognizing the kind of error.
-    pub(crate) fn whole(&self) -> String {
+    pub(crate) fn text_with_codes(&self) -> String {
         format!("{}. {}", self.text(), self.codes.join(", "))
     }
 
@@ -95,15 +95,15 @@ impl Reason {
             },
             Value::Array(values) => values.iter().take(MAX_REASONS).for_each(|value| self.collect(value, depth)),
             Value::Object(fields) => {
-                let place = FIELDS.iter().find_map(|key| path(fields.get(*key)?));
+                let field_path = FIELDS.iter().find_map(|key| path(fields.get(*key)?));
                 let codes = CODES.iter().filter_map(|key| fields.get(*key)?.as_str());
                 self.codes
                     .extend(codes.take(MAX_REASONS).map(|code| first_chars(code, MAX_REASON_CODE_CHARS).to_owned()));
                 // FastAPI names the field only next to the message.
-                if let (Some(place), Some(Value::String(message))) = (&place, fields.get("msg")) {
-                    self.add_text(&format!("{place}: {message}"));
+                if let (Some(field_path), Some(Value::String(message))) = (&field_path, fields.get("msg")) {
+                    self.add_text(&format!("{field_path}: {message}"));
                 }
-                self.fields.extend(place);
+                self.fields.extend(field_path);
                 TEXTS.iter().filter_map(|key| fields.get(*key)).for_each(|value| self.collect(value, depth));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -147,13 +147,13 @@ fn page_title(page: &str) -> String {
 }
 
 /// Joins the names and indexes that lead to a field: `messages.0.role`.
-fn path(place: &Value) -> Option<String> {
+fn path(field_path: &Value) -> Option<String> {
     let part = |value: &Value| match value {
         Value::String(name) => Some(name.clone()),
         Value::Number(index) => Some(index.to_string()),
         _ => None,
     };
-    let path = match place {
+    let path = match field_path {
         Value::Array(parts) => parts.iter().take(MAX_REASONS).filter_map(part).collect::<Vec<_>>().join("."),
         value => part(value)?,
     };
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn fields_and_codes_are_kept_apart() {
         let reason =
-            Reason::in_value(&json!({"error": {"message": "No.", "param": "stop", "code": "unsupported_parameter"}}));
+            Reason::from_json(&json!({"error": {"message": "No.", "param": "stop", "code": "unsupported_parameter"}}));
         assert_eq!((reason.fields, reason.codes), (vec!["stop".to_owned()], vec!["unsupported_parameter".to_owned()]));
     }
 
@@ -225,7 +225,7 @@ mod tests {
     fn reasons_are_bounded() {
         let many: Vec<_> =
             (0..1000).map(|number| json!({"message": format!("{number} {}", "x".repeat(9000))})).collect();
-        assert!(Reason::in_value(&json!({ "errors": many })).text().len() < 40_000);
+        assert!(Reason::from_json(&json!({ "errors": many })).text().len() < 40_000);
         let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
         assert_eq!(text(&deep), "");
     }

@@ -11,7 +11,7 @@ use super::{
     },
     provider::ProviderKind,
     quirks::Quirk,
-    retry_policy::RetryPolicy,
+    retry::RetryPolicy,
     setting_names::SettingNames,
     tool_mode::ToolMode,
 };

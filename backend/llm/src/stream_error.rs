@@ -100,7 +100,7 @@ fn read(data: &str, model: &str) -> ModelError {
         body => body,
     };
     let error = if says_something(&body["error"]) { &body["error"] } else { &body };
-    let reason = Reason::in_value(&body);
+    let reason = Reason::from_json(&body);
     let text = reason.text();
     let message = if text.is_empty() { "no message" } else { &text };
     let words = [&error["type"], &error["code"], &body["error_type"]].map(|word| word.as_str().unwrap_or_default());

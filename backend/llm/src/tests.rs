@@ -49,7 +49,7 @@ fn client(provider: ProviderKind, url: &str, idle: Duration) -> Arc<dyn ModelCli
     connect(&ModelSettings { idle_timeout: idle, ..settings(provider, url) }).unwrap()
 }
 
-fn patient(provider: ProviderKind, model: &MockLlm) -> Arc<dyn ModelClient> {
+fn client_of(provider: ProviderKind, model: &MockLlm) -> Arc<dyn ModelClient> {
     client(provider, &model.url(), Duration::from_secs(20))
 }
 
@@ -75,7 +75,7 @@ async fn the_progress_of_a_long_call_is_reported() {
         let model = MockLlm::start().await.unwrap();
         let input = json!({ "words": "many ".repeat(2000) }).to_string();
         model.reply([tool_call("write", &input)]);
-        let mut stream = patient(provider, &model).stream(question());
+        let mut stream = client_of(provider, &model).stream(question());
         let mut progress = Vec::new();
         let whole = loop {
             match stream.next().await.unwrap().unwrap() {
@@ -97,9 +97,9 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
     while let Some(event) = stream.next().await {
         match event {
             Ok(ModelEvent::TextDelta(delta)) => text.push_str(&delta),
-            Ok(ModelEvent::TextWasReasoning(thought)) => {
+            Ok(ModelEvent::TextWasReasoning(reasoning)) => {
                 text.clear();
-                events.push(ModelEvent::TextWasReasoning(thought));
+                events.push(ModelEvent::TextWasReasoning(reasoning));
             }
             // `the_progress_of_a_long_call_is_reported` tests this event.
             Ok(ModelEvent::ToolCallProgress { .. }) => {}
@@ -113,7 +113,7 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
 async fn failure(provider: ProviderKind, reply: impl Into<Reply>) -> (String, ModelError) {
     let model = MockLlm::start().await.unwrap();
     model.reply(reply);
-    let (text, events, error) = ask(&*patient(provider, &model), question()).await;
+    let (text, events, error) = ask(&*client_of(provider, &model), question()).await;
     assert_eq!(events, [], "an answer that fails has no end and no calls");
     (text, error.unwrap())
 }
@@ -125,7 +125,7 @@ async fn a_turn_with_tools_in_two_steps() {
         let input = r#"{"a": 0.1000000000000000000001, "b": 2}"#;
         model.reply([text("Let me see. 🙂"), tool_call("add", input), tool_call("add", "{}")]);
         model.reply([text("It is 3.")]);
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         assert_eq!((client.info().provider.as_str(), client.info().model.as_str()), (provider.as_str(), "some-model"));
 
         let (said, events, error) = ask(&*client, question()).await;
@@ -171,7 +171,7 @@ async fn system_texts_and_the_parts_of_a_message_keep_their_order() {
         model.reply([text("hi")]);
         let mut asked = request(vec![ModelMessage::User(vec![part("one"), part(" "), part("two")])]);
         asked.system = ["Be exact.", "Be brief.", "\n", "Be kind."].map(str::to_owned).into();
-        ask(&*patient(provider, &model), asked).await;
+        ask(&*client_of(provider, &model), asked).await;
         let body = model.requests().remove(0).body;
         if provider == ProviderKind::Anthropic {
             let block = |words: &str| json!({"type": "text", "text": words});
@@ -195,7 +195,7 @@ async fn headers_and_paths_are_each_providers_own() {
         for _ in 0..2 {
             model.reply([text("hi")]);
         }
-        ask(&*patient(provider, &model), question()).await;
+        ask(&*client_of(provider, &model), question()).await;
         let with_v1 = client(provider, &format!("{}/v1", model.url()), Duration::from_secs(20));
         ask(&*with_v1, question()).await;
         let requests = model.requests();
@@ -244,7 +244,7 @@ async fn reasoning_is_not_part_of_the_answer() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         model.reply([thinking("hm", "c2ln"), text("Yes.")]);
-        let (said, events, error) = ask(&*patient(provider, &model), question()).await;
+        let (said, events, error) = ask(&*client_of(provider, &model), question()).await;
         assert!(error.is_none() && said == "Yes.");
         let kept = events.iter().any(|event| matches!(event, ModelEvent::Opaque(json) if json.contains("c2ln")));
         assert_eq!(kept, provider == ProviderKind::Anthropic);
@@ -363,7 +363,7 @@ async fn dropping_the_stream_closes_the_connection() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let gate = model.reply_gated([text("The beginning")], [text("and the end")]);
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         let mut stream = client.stream(question());
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::TextDelta(_)))));
         gate.reached().await;
@@ -384,7 +384,7 @@ async fn deltas_are_passed_on_as_they_arrive() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let gate = model.reply_gated([text("before")], [text(" after")]);
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         let mut stream = client.stream(question());
         let mut said = String::new();
         while said != "before" {

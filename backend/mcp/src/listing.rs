@@ -100,7 +100,7 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
 /// Redacts secrets in all strings. Leaves the names of members unchanged, because argument names are among them.
 fn hide(value: &mut Value, secrets: &Secrets) {
     match value {
-        Value::String(text) => *text = secrets.hide(text.as_str()).into_owned(),
+        Value::String(text) => *text = secrets.redact(text.as_str()).into_owned(),
         Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
         Value::Object(members) => members.values_mut().for_each(|member| hide(member, secrets)),
         _ => {}

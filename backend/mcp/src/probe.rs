@@ -33,7 +33,7 @@ pub struct ProbedTool {
 pub async fn probe(name: &str, settings: ToolServerSettings, secrets: &Secrets) -> Result<ProbedTools, String> {
     // Nothing is stored about a server that is only tested.
     let server = Server::new(name, settings, None, Arc::new(AcceptAll), secrets, &|_: &str| None);
-    let selection = server.probe().await.map_err(|error| secrets.hide(error.to_string()).into_owned())?;
+    let selection = server.probe().await.map_err(|error| secrets.redact(error.to_string()).into_owned())?;
     Ok(selection.into())
 }
 

@@ -202,7 +202,7 @@ impl ToolServers {
     pub async fn test_configured(&self, name: &str) -> Option<Result<ProbedTools, String>> {
         let server = self.shared.configured.iter().find(|server| *server.name == *name)?;
         let tested = server.test().await.map(ProbedTools::from);
-        Some(tested.map_err(|error| self.shared.secrets.hide(error.to_string()).into_owned()))
+        Some(tested.map_err(|error| self.shared.secrets.redact(error.to_string()).into_owned()))
     }
 
     /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server

@@ -21,6 +21,7 @@ impl From<BudgetRow> for Budget {
     }
 }
 
+// All budgets are stored in one transaction, whose node assigns rising keys, so this is the order that the admin chose.
 const LIST: &str = "SELECT principal, period, tokens, cost_nanos, warn_at FROM budgets ORDER BY id LIMIT 1000";
 
 /// Lists the stored budgets.
@@ -37,7 +38,8 @@ pub(crate) async fn list_in(tx: &mut Transaction) -> sqlx::Result<Vec<Budget>> {
 
 const VERSION: &str = "SELECT COALESCE(MAX(id), 0) FROM budgets";
 
-/// Returns the version of the budgets: the highest ID, which a replacement increases. It is 0 without budgets.
+/// Returns the version of the budgets: the highest ID. A replacement changes it, because no ID is used twice. It is 0
+/// without budgets.
 pub(crate) async fn version(db: &Database) -> sqlx::Result<i64> {
     db.reader().query(select!(VERSION)).fetch_value().await
 }

@@ -41,7 +41,7 @@ pub(crate) async fn run(entry: &ModelEntry, secrets: &Secrets) -> ModelTest {
     match answer(entry).await {
         Ok(Outcome { text, took, tools, vision }) => ModelTest {
             ok: true,
-            text: first_chars(&secrets.hide(text), MAX_TEXT_CHARS).to_owned(),
+            text: first_chars(&secrets.redact(text), MAX_TEXT_CHARS).to_owned(),
             ms: milliseconds(took),
             error: None,
             tools,
@@ -51,7 +51,7 @@ pub(crate) async fn run(entry: &ModelEntry, secrets: &Secrets) -> ModelTest {
             ok: false,
             text: String::new(),
             ms: milliseconds(began.elapsed()),
-            error: Some(secrets.hide(error).into_owned()),
+            error: Some(secrets.redact(error).into_owned()),
             tools: TestedToolMode::Unknown,
             vision: false,
         },

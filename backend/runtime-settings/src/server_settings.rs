@@ -132,8 +132,10 @@ impl RuntimeSettings {
         if is.is_empty() {
             return Ok(());
         }
-        let change = settings::add_change(&mut tx, actor, &was, &is, &after).await?;
-        let (subject, action) = (summary(change, &was, &is), AuditAction::SettingsChanged);
+        // `next_version` lets only one transaction at a time get here.
+        let next = current.saturating_add(1);
+        settings::add_change(&mut tx, next, actor, &was, &is, &after).await?;
+        let (subject, action) = (summary(next, &was, &is), AuditAction::SettingsChanged);
         note_audit_change(&mut tx, actor, action, &subject, Some(&was.into()), Some(&is.into())).await?;
         tx.commit().await?;
         Ok(())

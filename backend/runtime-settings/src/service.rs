@@ -33,7 +33,7 @@ use crate::{
     unusable::Unusable,
 };
 
-/// Interval at which a server looks for changes that other servers made.
+/// Interval at which a server polls for changes that other servers made.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Interval for an embedded database, which has no other server. Only a change that could not be applied at once is

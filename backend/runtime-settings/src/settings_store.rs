@@ -1,4 +1,8 @@
 //! SQL on the tables `settings` and `settings_history`.
+//!
+//! The ID of a change is the version of the settings after it. The order of the changes follows from it, because the nodes
+//! of a cluster do not assign keys in the order of commits. Earlier versions of the program store no version, so the key
+//! of such a row is its version.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +20,19 @@ const MAX_KEPT: i64 = 1000;
 
 #[derive(sqlx::FromRow)]
 struct ChangeRow {
-    id: i64,
+    version: i64,
     changed_by: String,
     created_at: DateTime<Utc>,
     before_change: String,
     after_change: String,
 }
 
+const VERSION: &str = "SELECT COALESCE(MAX(COALESCE(version, id)), 0) FROM settings_history";
+
 /// Returns the changed settings by name, and the version.
 pub(crate) async fn list(db: &Database) -> sqlx::Result<(Map<String, Value>, i64)> {
     // The version first: if a change is stored in between, its version is noticed at the next poll.
-    let version = db.reader().query(select!("SELECT COALESCE(MAX(id), 0) FROM settings_history")).fetch_value().await?;
+    let version = db.reader().query(select!(VERSION)).fetch_value().await?;
     let rows = db.reader().query(select!("SELECT name, value FROM settings ORDER BY name")).fetch_all().await?;
     Ok((read(rows), version))
 }
@@ -42,9 +48,9 @@ fn read(rows: Vec<(String, String)>) -> Map<String, Value> {
     rows.into_iter().filter_map(read).collect()
 }
 
-/// Returns the version: the ID of the latest change, 0 if there is none.
+/// Returns the version: that of the latest change, 0 if there is none.
 pub(crate) async fn version_in(tx: &mut Transaction) -> sqlx::Result<i64> {
-    tx.query("SELECT COALESCE(MAX(id), 0) FROM settings_history").fetch_value().await
+    tx.query(VERSION).fetch_value().await
 }
 
 /// Stores the value of a setting; `None` removes it.
@@ -55,41 +61,49 @@ pub(crate) async fn set(tx: &mut Transaction, name: &str, value: Option<&Value>)
     query.execute().await.map(|_| ())
 }
 
-/// Adds a change to the history and returns its ID. Deletes the oldest changes beyond the limit. `settings` are all
-/// settings after the change.
+/// Adds the change that leads to `version` to the history. Deletes the oldest changes beyond the limit. `settings` are
+/// all settings after the change.
 pub(crate) async fn add_change(
     tx: &mut Transaction,
+    version: i64,
     actor: UserId,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
     settings: &Map<String, Value>,
-) -> sqlx::Result<i64> {
+) -> sqlx::Result<()> {
     let text = |values| serde_json::to_string(values).unwrap_or_default();
     let query = tx
         .query(
-            "INSERT INTO settings_history (changed_by, before_change, after_change, settings, created_at) \
-             VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO settings_history (version, changed_by, before_change, after_change, settings, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?)",
         )
+        .bind(version)
         .bind(actor)
         .bind(text(before))
         .bind(text(after))
         .bind(text(settings));
-    let id = query.bind(now()).execute().await?.inserted_id;
+    query.bind(now()).execute().await?;
     let oldest: Option<i64> = tx
-        .query("SELECT id FROM settings_history ORDER BY id DESC LIMIT 1 OFFSET ?")
+        .query(
+            "SELECT COALESCE(version, id) FROM settings_history \
+             ORDER BY COALESCE(version, id) DESC LIMIT 1 OFFSET ?",
+        )
         .bind(MAX_KEPT)
         .fetch_optional_value()
         .await?;
     if let Some(oldest) = oldest {
-        tx.query("DELETE FROM settings_history WHERE id <= ?").bind(oldest).execute().await?;
+        tx.query("DELETE FROM settings_history WHERE COALESCE(version, id) <= ?").bind(oldest).execute().await?;
     }
-    Ok(id)
+    Ok(())
 }
 
-/// Returns all settings after the change with this ID; `None` if it does not exist.
-pub(crate) async fn find_after(tx: &mut Transaction, id: i64) -> sqlx::Result<Option<Map<String, Value>>> {
-    let settings: Option<String> =
-        tx.query("SELECT settings FROM settings_history WHERE id = ?").bind(id).fetch_optional_value().await?;
+/// Returns all settings of this version; `None` if the history does not have it.
+pub(crate) async fn find_after(tx: &mut Transaction, version: i64) -> sqlx::Result<Option<Map<String, Value>>> {
+    let settings: Option<String> = tx
+        .query("SELECT settings FROM settings_history WHERE COALESCE(version, id) = ?")
+        .bind(version)
+        .fetch_optional_value()
+        .await?;
     Ok(settings.map(|settings| serde_json::from_str(&settings).unwrap_or_default()))
 }
 
@@ -98,8 +112,9 @@ pub(crate) async fn list_changes(db: &Database) -> sqlx::Result<Vec<SettingsChan
     let rows: Vec<ChangeRow> = db
         .reader()
         .query(select!(
-            "SELECT h.id, COALESCE(u.name, '') AS changed_by, h.created_at, h.before_change, h.after_change \
-             FROM settings_history h LEFT JOIN users u ON u.id = h.changed_by ORDER BY h.id DESC LIMIT ?"
+            "SELECT COALESCE(h.version, h.id) AS version, COALESCE(u.name, '') AS changed_by, h.created_at, \
+             h.before_change, h.after_change FROM settings_history h LEFT JOIN users u ON u.id = h.changed_by \
+             ORDER BY COALESCE(h.version, h.id) DESC LIMIT ?"
         ))
         .bind(MAX_SHOWN)
         .fetch_all()
@@ -108,7 +123,7 @@ pub(crate) async fn list_changes(db: &Database) -> sqlx::Result<Vec<SettingsChan
     let change = |row: ChangeRow| SettingsChange {
         before: values(&row.before_change),
         after: values(&row.after_change),
-        id: row.id,
+        id: row.version,
         changed_by: row.changed_by,
         created_at: row.created_at,
     };

@@ -59,7 +59,8 @@ pub(crate) async fn list(db: &Database) -> sqlx::Result<Vec<StoredEntry>> {
         .reader()
         .query(select!(
             "SELECT e.id, e.kind, e.name, e.settings, e.version, e.updated_at, s.key_id, s.nonce, s.ciphertext \
-             FROM catalog_entries e LEFT JOIN sealed s ON s.entry_id = e.id ORDER BY e.id LIMIT ?"
+             FROM catalog_entries e LEFT JOIN sealed s ON s.entry_id = e.id \
+             ORDER BY e.created_at, e.id LIMIT ?"
         ))
         .bind(i64::try_from(EntryKind::ALL.len() * MAX_ENTRIES).unwrap_or(i64::MAX))
         .fetch_all()

@@ -125,7 +125,7 @@ impl RuntimeSettings {
         let ToolServerSettings { allow_http, risk, include, exclude, timeout_secs, pin, .. } = settings;
         let fields = ToolServerFields {
             name: name.to_owned(),
-            url: self.context.secrets.hide(settings.shown_url()).into_owned(),
+            url: self.context.secrets.redact(settings.shown_url()).into_owned(),
             allow_http: *allow_http,
             risk: Some(risk.as_str().to_owned()),
             include: include.clone(),
@@ -168,7 +168,7 @@ impl RuntimeSettings {
             status: report.map(|report| report.status.as_str().to_owned()),
             tools: report.map_or(0, |report| report.tools),
             problem_code: None,
-            problem: error.map(|error| self.context.secrets.hide(error).into_owned()),
+            problem: error.map(|error| self.context.secrets.redact(error).into_owned()),
             fields,
             origin,
             has_headers: false,
@@ -185,7 +185,7 @@ fn outcome(began: Instant, tested: Result<ProbedTools, String>, secrets: &Secret
         Ok(tools) => tools,
         Err(error) => return ToolServerTest { ms, error: Some(error), ..ToolServerTest::default() },
     };
-    let shown = |text: String| secrets.hide(text).into_owned();
+    let shown = |text: String| secrets.redact(text).into_owned();
     ToolServerTest {
         ok: true,
         ms,

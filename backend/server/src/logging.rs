@@ -52,7 +52,7 @@ struct EntryWriter<'a> {
 
 impl Write for EntryWriter<'_> {
     fn write(&mut self, entry: &[u8]) -> io::Result<usize> {
-        self.out.write_all(self.secrets.hide_with_arguments(String::from_utf8_lossy(entry)).as_bytes())?;
+        self.out.write_all(self.secrets.redact_with_arguments(String::from_utf8_lossy(entry)).as_bytes())?;
         Ok(entry.len())
     }
 

@@ -13,7 +13,7 @@ use super::{
     store::{
         access_log::Action,
         details::{
-            self, CallDetailsRow, CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ThoughtRow,
+            self, CallDetailsRow, CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ReasoningRow,
             VoteRow, WholeConversationRow, WholeMessageRow,
         },
         plans::{self, PlanStepRow},
@@ -69,7 +69,7 @@ pub struct ConversationPage {
     /// The model calls for the messages.
     pub model_calls: Vec<ModelCallOfTurnRow>,
     /// The reasoning for the messages.
-    pub thoughts: Vec<ThoughtRow>,
+    pub reasoning: Vec<ReasoningRow>,
     /// The plan steps of the messages.
     pub plan_steps: Vec<PlanStepRow>,
     /// First message of the next page.
@@ -128,7 +128,7 @@ impl ToolHistory {
         let files = details::list_files_of(db, &ids, MAX_FILES_SHOWN).await?;
         let calls = details::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let copied_calls = details::list_copied_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
-        let thoughts = details::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
+        let reasoning = details::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
         let model_calls = details::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
@@ -139,7 +139,7 @@ impl ToolHistory {
             calls,
             copied_calls,
             model_calls,
-            thoughts,
+            reasoning,
             plan_steps,
             next,
             deletion,

@@ -30,7 +30,7 @@ pub use rerun::{RerunState, Reruns};
 pub use service::ToolHistory;
 pub use store::{
     calls::{CallRow, ListPosition, Order},
-    details::{CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ThoughtRow},
+    details::{CallOfTurnRow, CopiedCallRow, DecisionRow, FileRow, ModelCallOfTurnRow, ReasoningRow},
     plans::PlanStepRow,
     reruns::{RerunId, RerunRow},
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallybook_accounts::Caller;
 use tallybook_database::now;
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{HIDDEN, Risk, ToolRegistry, UserKey};
+use tallybook_tools::{REDACTED, Risk, ToolRegistry, UserKey};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -103,10 +103,10 @@ impl ToolHistory {
         {
             return Ok(Err(NoRerun::Changed));
         }
-        if spec.risk == Risk::High || row.asked_consent {
+        if spec.risk == Risk::High || row.needed_approval {
             return Ok(Err(NoRerun::HighRisk));
         }
-        if spec.has_secret_arguments() || row.input.contains(HIDDEN) {
+        if spec.has_secret_arguments() || row.input.contains(REDACTED) {
             return Ok(Err(NoRerun::Secret));
         }
         let is_long = usize::try_from(row.input_bytes).is_ok_and(|bytes| bytes > MAX_RERUN_INPUT_BYTES);

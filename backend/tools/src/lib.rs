@@ -23,6 +23,6 @@ pub use error::ToolError;
 pub use fair_semaphore::{FairSemaphore, Slot};
 pub use limits::MAX_INPUT_BYTES;
 pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
-pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
+pub use secrets::{REDACTED, RedactedArguments, Secrets, redact_arguments};
 pub use tool::{Progress, ProgressSender, Risk, Tool, ToolImage, ToolOutput, ToolSpec};
 pub use user_key::UserKey;

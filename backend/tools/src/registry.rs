@@ -15,15 +15,15 @@ use super::{
     ProgressSender, Risk, Slot, Tool, ToolError, ToolOutput, ToolSpec, UserKey,
     limits::MAX_INPUT_BYTES,
     notation::shortened,
-    secrets::{HIDDEN, marks_secrets},
+    secrets::{REDACTED, marks_secrets},
 };
 
 /// Maximum number of unavailable tools whose schemas are kept.
-const MAX_ABSENT: usize = 1000;
+const MAX_UNAVAILABLE_SCHEMAS: usize = 1000;
 /// Maximum length of the reason for refusing arguments, in characters. serde's messages quote the arguments.
 const MAX_REASON_CHARS: usize = 300;
 
-/// `error_type` of a call whose arguments contain [`HIDDEN`] instead of a secret.
+/// `error_type` of a call whose arguments contain [`REDACTED`] instead of a secret.
 const SECRET_NOT_KEPT: &str = "secret_not_kept";
 
 /// Error of adding a tool to the registry. For a built-in tool it is a programming error, found at start.
@@ -46,7 +46,7 @@ pub struct ToolRegistry {
     turned_off: BTreeSet<String>,
     /// Schemas of known tools that are not available but mark secret arguments, by tool name. A model that called such
     /// a tool before may still call it with the same secrets, which must be redacted.
-    absent: BTreeMap<String, Arc<Value>>,
+    unavailable_schemas: BTreeMap<String, Arc<Value>>,
 }
 
 /// Returns `true` if a text is a valid tool name: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
@@ -98,18 +98,22 @@ impl ToolRegistry {
     pub fn only(&self, is_kept: impl Fn(&ToolSpec) -> bool) -> Self {
         let (kept, removed) = self.tools.clone().into_iter().partition(|(_, tool)| is_kept(tool.spec()));
         let removed: BTreeMap<String, Arc<dyn AnyTool>> = removed;
-        let mut only = Self { tools: kept, turned_off: self.turned_off.clone(), absent: self.absent.clone() };
+        let mut only = Self {
+            tools: kept,
+            turned_off: self.turned_off.clone(),
+            unavailable_schemas: self.unavailable_schemas.clone(),
+        };
         for tool in removed.into_values() {
             only.remember_schema(&tool.spec().name, &tool.spec().input_schema);
         }
         only
     }
 
-    /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_ABSENT` schemas are kept.
+    /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_UNAVAILABLE_SCHEMAS` schemas are kept.
     pub fn remember_schema(&mut self, name: &str, schema: &Value) {
-        let is_new = !self.tools.contains_key(name) && !self.absent.contains_key(name);
-        if is_new && self.absent.len() < MAX_ABSENT && marks_secrets(schema) {
-            self.absent.insert(name.to_owned(), Arc::new(schema.clone()));
+        let is_new = !self.tools.contains_key(name) && !self.unavailable_schemas.contains_key(name);
+        if is_new && self.unavailable_schemas.len() < MAX_UNAVAILABLE_SCHEMAS && marks_secrets(schema) {
+            self.unavailable_schemas.insert(name.to_owned(), Arc::new(schema.clone()));
         }
     }
 
@@ -119,14 +123,14 @@ impl ToolRegistry {
         for tool in before.tools.values() {
             self.remember_schema(&tool.spec().name, &tool.spec().input_schema);
         }
-        for (name, schema) in &before.absent {
+        for (name, schema) in &before.unavailable_schemas {
             self.remember_schema(name, schema);
         }
     }
 
     /// Returns the names and schemas of unavailable tools that mark secrets.
-    pub fn absent_schemas(&self) -> impl Iterator<Item = (&str, &Arc<Value>)> {
-        self.absent.iter().map(|(name, schema)| (name.as_str(), schema))
+    pub fn unavailable_schemas(&self) -> impl Iterator<Item = (&str, &Arc<Value>)> {
+        self.unavailable_schemas.iter().map(|(name, schema)| (name.as_str(), schema))
     }
 
     /// Returns the definitions of the available tools, sorted by name.
@@ -198,9 +202,9 @@ impl ToolRegistry {
             let message = format!("there is no tool {:?}; there are: {known}", shortened(name));
             return Err(ToolError::other("unknown_tool", message));
         };
-        if input_text.contains(HIDDEN) {
+        if input_text.contains(REDACTED) {
             let message = format!(
-                "the arguments contain {HIDDEN} in place of a secret; secrets are not stored, so no tool can receive \
+                "the arguments contain {REDACTED} in place of a secret; secrets are not stored, so no tool can receive \
                  them from here; call the tool with all of its arguments, or answer without it"
             );
             return Err(ToolError::other(SECRET_NOT_KEPT, message));
@@ -424,8 +428,9 @@ mod tests {
 
     #[test]
     fn schemas_that_mark_secrets_are_kept_for_unavailable_tools() {
-        let known =
-            |registry: &ToolRegistry| registry.absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+        let known = |registry: &ToolRegistry| {
+            registry.unavailable_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+        };
         let secret = serde_json::json!({ "properties": { "pin": { "writeOnly": true } } });
         let mut before = ToolRegistry::default().with(Named::<4>).unwrap();
         before.remember_schema("login", &secret);
@@ -435,10 +440,10 @@ mod tests {
         let mut now = ToolRegistry::default();
         now.inherit_schemas(&before.without(["login".to_owned()].into()));
         assert_eq!(known(&now), ["login"]);
-        for number in 0..2 * super::MAX_ABSENT {
+        for number in 0..2 * super::MAX_UNAVAILABLE_SCHEMAS {
             now.remember_schema(&format!("tool{number}"), &secret);
         }
-        assert_eq!(known(&now).len(), super::MAX_ABSENT);
+        assert_eq!(known(&now).len(), super::MAX_UNAVAILABLE_SCHEMAS);
     }
 
     #[tokio::test]

@@ -21,7 +21,7 @@ use super::{
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
 /// Poll interval while tool servers connect.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A server to evaluate.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Asking {
     /// Answer mode of the message.
     pub mode: AnswerMode,
     /// Timeout of an answer.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Server {
@@ -66,7 +66,7 @@ impl Server {
             if !is_connecting || began.elapsed() > REQUEST_TIME {
                 return Ok(list.items.into_iter().map(|tool| tool.name).collect());
             }
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -98,7 +98,7 @@ impl Server {
         let path = self.at(&format!("/api/conversations/{uuid}"));
         let message = json!({ "content": task.ask, "mode": asking.mode });
         let request = self.signed(self.client.post(format!("{path}/messages")).json(&message));
-        let answer = timeout(asking.patience, follow(request)).await;
+        let answer = timeout(asking.timeout, follow(request)).await;
         let stop = async || {
             // If the turn cannot be stopped, it has ended, or its server is gone. The next task will show that.
             let _ = timeout(REQUEST_TIME, self.signed(self.client.post(format!("{path}/stop"))).send()).await;
@@ -106,7 +106,7 @@ impl Server {
         match answer {
             Err(_) => {
                 stop().await;
-                bail!("there was no answer within {} s", asking.patience.as_secs())
+                bail!("there was no answer within {} s", asking.timeout.as_secs())
             }
             Ok(Ok(end)) if end.status == MessageStatus::AwaitingApproval => {
                 stop().await;

@@ -76,8 +76,8 @@ pub(crate) async fn run(options: Options) -> Result<()> {
             say(&format!("{} cannot be evaluated {}: its settings have another tool mode", model.name, mode.name()));
             continue;
         }
-        let patience = Duration::from_secs(options.timeout);
-        let asking = Asking { model: Some(model.name.clone()), mode: mode.answer_mode(), patience };
+        let timeout = Duration::from_secs(options.timeout);
+        let asking = Asking { model: Some(model.name.clone()), mode: mode.answer_mode(), timeout };
         outcomes.insert(mode, ask_all(&server, &tasks, &asking, mode).await?);
         asked = Some(model);
     }

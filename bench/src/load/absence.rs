@@ -25,7 +25,7 @@ pub(super) struct Absence {
 
 impl Absence {
     /// Sends requests until the future is dropped.
-    pub(super) async fn look(&mut self, servers: &Servers) -> Infallible {
+    pub(super) async fn watch(&mut self, servers: &Servers) -> Infallible {
         let mut answered = Instant::now();
         loop {
             let url = format!("{}/api/conversations?limit=20", servers.url(self.asked, 0));

@@ -108,7 +108,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     let mut absence = Absence::default();
     tokio::select! {
         done = rounds(&servers, &options, witness.as_ref(), server) => done?,
-        never = absence.look(&servers), if options.disturbed => match never {},
+        never = absence.watch(&servers), if options.disturbed => match never {},
     }
     if options.disturbed {
         absence.say();

@@ -50,7 +50,7 @@ impl Servers {
         }
     }
 
-    /// Reads a response body as JSON. If servers are killed during the test, retries if the body breaks off.
+    /// Reads a response body as JSON. If servers are killed during the test, retries if the body is aborted.
     pub(super) async fn read<T: DeserializeOwned>(&self, url: &str) -> Result<T> {
         let until = Instant::now() + TIMEOUT;
         loop {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Maximum number of printed failures. For the rest, only their number is printed.
-const TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Results of a round.
 pub(super) struct Summary {
@@ -58,11 +58,11 @@ impl Summary {
         if continued > 0 {
             say(&format!("{continued} of them were interrupted and resumed, {times} times in total"));
         }
-        for trouble in self.troubles.iter().take(TOLD) {
+        for trouble in self.troubles.iter().take(MAX_LISTED) {
             say(&format!("{trouble:#}"));
         }
-        if self.troubles.len() > TOLD {
-            say(&format!("and {} more", self.troubles.len() - TOLD));
+        if self.troubles.len() > MAX_LISTED {
+            say(&format!("and {} more", self.troubles.len() - MAX_LISTED));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { type Page, expect, test } from "@playwright/test";
-import { book, calls, conversation, count, key, model, newest, url } from "../tallybook.ts";
+import { calls, conversation, count, key, model, newest, toolHistory, url } from "../tallybook.ts";
 import { type OpenWebUi, start } from "./server.ts";
 
 /** Timeout for the start of Open WebUI, in milliseconds. It creates its database first, and its page is large. */
@@ -66,7 +66,7 @@ test("three turns with tools are one conversation, and the calls are in the tool
   expect(messages.map(({ role, status }) => `${role} ${status}`)).toEqual(
     ["user complete", "assistant complete", "user complete", "assistant complete", "user complete", "assistant complete"],
   );
-  const found = (await book("tool:add")).map(({ status, user, conversation }) => ({ status, user, conversation }));
+  const found = (await toolHistory("tool:add")).map(({ status, user, conversation }) => ({ status, user, conversation }));
   expect(found).toEqual(Array(3).fill({ status: "success", user: "root", conversation: uuid }));
 });
 

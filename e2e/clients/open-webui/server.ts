@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { key, told, url as tallybook } from "../tallybook.ts";
+import { key, url as tallybook, variable } from "../tallybook.ts";
 
 export interface OpenWebUi {
   url: string;
@@ -45,9 +45,9 @@ export async function start(limitMs: number): Promise<OpenWebUi> {
   const folder = await mkdtemp(join(tmpdir(), "tallybook-open-webui-"));
   const port = await freePort();
   const env = { PATH: process.env.PATH, HOME: folder, DATA_DIR: folder, ...ALONE, ...CONNECTION };
-  const command = [told("OPEN_WEBUI"), "serve", "--host", "127.0.0.1", "--port", String(port)];
+  const command = [variable("OPEN_WEBUI"), "serve", "--host", "127.0.0.1", "--port", String(port)];
   const keeper = spawn("sh", ["-c", KEEPER, "keeper", ...command], { cwd: folder, env, stdio: "pipe" });
-  const log = createWriteStream(told("OPEN_WEBUI_LOG"));
+  const log = createWriteStream(variable("OPEN_WEBUI_LOG"));
   keeper.stdout.pipe(log);
   keeper.stderr.pipe(log);
   const stop = async () => {
@@ -64,7 +64,7 @@ export async function start(limitMs: number): Promise<OpenWebUi> {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   await stop();
-  throw new Error(`Open WebUI does not start; its log is ${told("OPEN_WEBUI_LOG")}`);
+  throw new Error(`Open WebUI does not start; its log is ${variable("OPEN_WEBUI_LOG")}`);
 }
 
 async function isReady(url: string): Promise<boolean> {

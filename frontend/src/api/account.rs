@@ -29,12 +29,12 @@ pub(crate) async fn update_me(update: &UpdateMe) -> Result<Me, ApiError> {
 /// `PUT /api/me/password`
 pub(crate) async fn change_password(current: &str, new: &str, revoke_keys: bool) -> Result<(), ApiError> {
     let body = json!({"current": current, "new": new, "revoke_keys": revoke_keys});
-    tell("PUT", "/api/me/password", Some(&body)).await
+    send("PUT", "/api/me/password", Some(&body)).await
 }
 
 /// `DELETE /api/me`
 pub(crate) async fn delete_me(password: &str) -> Result<(), ApiError> {
-    tell("DELETE", "/api/me", Some(&json!({"password": password}))).await
+    send("DELETE", "/api/me", Some(&json!({"password": password}))).await
 }
 
 /// `GET /api/sessions`
@@ -45,23 +45,23 @@ pub(crate) async fn list_sessions() -> Result<Vec<Session>, ApiError> {
 
 /// `DELETE /api/sessions/{id}`
 pub(crate) async fn end_session(id: i64) -> Result<(), ApiError> {
-    tell("DELETE", &format!("/api/sessions/{id}"), NO_BODY).await
+    send("DELETE", &format!("/api/sessions/{id}"), NO_BODY).await
 }
 
 /// `DELETE /api/sessions`
 pub(crate) async fn sign_out_everywhere(revoke_keys: bool) -> Result<(), ApiError> {
-    tell("DELETE", "/api/sessions", Some(&json!({"revoke_keys": revoke_keys}))).await
+    send("DELETE", "/api/sessions", Some(&json!({"revoke_keys": revoke_keys}))).await
 }
 
 /// `GET /api/looks`: the newest admin access records.
-pub(crate) async fn list_looks() -> Result<Vec<AccessRecord>, ApiError> {
+pub(crate) async fn list_access_records() -> Result<Vec<AccessRecord>, ApiError> {
     let page: Page<AccessRecord> = call("GET", "/api/looks", NO_BODY).await?;
     Ok(page.items)
 }
 
 /// `PUT /api/looks/seen`: acknowledges the records up to `id`.
-pub(crate) async fn acknowledge_looks(id: i64) -> Result<(), ApiError> {
-    tell("PUT", "/api/looks/seen", Some(&json!({"id": id}))).await
+pub(crate) async fn acknowledge_access_records(id: i64) -> Result<(), ApiError> {
+    send("PUT", "/api/looks/seen", Some(&json!({"id": id}))).await
 }
 
 /// `GET /api/keys`
@@ -82,7 +82,7 @@ pub(crate) async fn create_key(
 
 /// `DELETE /api/keys/{id}`
 pub(crate) async fn revoke_key(id: i64) -> Result<(), ApiError> {
-    tell("DELETE", &format!("/api/keys/{id}"), NO_BODY).await
+    send("DELETE", &format!("/api/keys/{id}"), NO_BODY).await
 }
 
 /// `GET /api/users/{id}/keys`
@@ -93,7 +93,7 @@ pub(crate) async fn list_keys_of(user: i64) -> Result<Vec<KeyInfo>, ApiError> {
 
 /// `DELETE /api/users/{id}/keys/{id}`
 pub(crate) async fn revoke_key_of(user: i64, id: i64) -> Result<(), ApiError> {
-    tell("DELETE", &format!("/api/users/{user}/keys/{id}"), NO_BODY).await
+    send("DELETE", &format!("/api/users/{user}/keys/{id}"), NO_BODY).await
 }
 
 /// `GET /api/identities`
@@ -109,7 +109,7 @@ pub(crate) async fn begin_linking(password: &str) -> Result<LinkRedirect, ApiErr
 
 /// `DELETE /api/identities/{id}`
 pub(crate) async fn unlink_identity(id: i64) -> Result<(), ApiError> {
-    tell("DELETE", &format!("/api/identities/{id}"), NO_BODY).await
+    send("DELETE", &format!("/api/identities/{id}"), NO_BODY).await
 }
 
 /// `GET /api/users`: a page of the users, after `cursor`.
@@ -136,11 +136,11 @@ pub(crate) async fn list_invitations() -> Result<Vec<InvitationInfo>, ApiError> 
 
 /// `DELETE /api/invitations/{id}`
 pub(crate) async fn revoke_invitation(id: i64) -> Result<(), ApiError> {
-    tell("DELETE", &format!("/api/invitations/{id}"), NO_BODY).await
+    send("DELETE", &format!("/api/invitations/{id}"), NO_BODY).await
 }
 
 /// Sends a request whose response has no content that matters.
-async fn tell(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<(), ApiError> {
+async fn send(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<(), ApiError> {
     request(method, url, body).await?.text().await?;
     Ok(())
 }

@@ -86,8 +86,8 @@ async fn send(
     if (200..300).contains(&status) {
         return Ok(response);
     }
-    let told = browser::within(REQUEST_LIMIT, response.text()).await.unwrap_or(Err(Unreachable))?;
-    Err(refusal(status, &told))
+    let body_text = browser::within(REQUEST_LIMIT, response.text()).await.unwrap_or(Err(Unreachable))?;
+    Err(refusal(status, &body_text))
 }
 
 /// The fields of a `Problem` of the protocol that the page uses. The code that parses the others would be a sixtieth of

@@ -64,8 +64,8 @@ pub(crate) fn local_time(ms: i64) -> Option<LocalTime> {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any plausible year fit")]
-    let told = local_time_of(ms as f64).ok()?;
-    let [short, full, iso] = [0, 1, 2].map(|index| told.get(index).as_string());
+    let parts = local_time_of(ms as f64).ok()?;
+    let [short, full, iso] = [0, 1, 2].map(|index| parts.get(index).as_string());
     Some(LocalTime { short: short?, full: full?, iso: iso? })
 }
 

@@ -34,9 +34,9 @@ pub(crate) async fn upload(
     let request = XmlHttpRequest::new()?;
     request.open_with_async("POST", url, true)?;
     request.set_timeout(UPLOAD_LIMIT_MS);
-    let (tell, ended) = oneshot::channel();
+    let (sender, ended) = oneshot::channel();
     let ended_listener = Closure::once(move || {
-        let _ = tell.send(());
+        let _ = sender.send(());
     });
     let progress_listener = Closure::<dyn Fn(ProgressEvent)>::new(move |event: ProgressEvent| {
         let total = event.total().max(1.0);

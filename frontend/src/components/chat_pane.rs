@@ -1,9 +1,9 @@
 //! The open conversation or new chat: its messages, and the message field below them.
 
+pub(crate) mod approval_buttons;
+pub(crate) mod approval_note;
 pub(crate) mod budget_notice;
 pub(crate) mod connection_note;
-pub(crate) mod consent_buttons;
-pub(crate) mod consent_note;
 pub(crate) mod earlier_messages;
 pub(crate) mod early_find;
 pub(crate) mod empty_state;
@@ -19,10 +19,10 @@ use crate::{
     browser,
     components::{
         chat_pane::{
+            approval_buttons::go_to_first,
+            approval_note::{ApprovalNote, use_waiting_calls},
             budget_notice::MayHaveBudgets,
             connection_note::connection_note,
-            consent_buttons::go_to_first,
-            consent_note::{ConsentNote, use_waiting_calls},
             early_find::{FindState, early_field},
             thread::Thread,
         },
@@ -88,7 +88,7 @@ pub(crate) fn ChatPane(
         }
     });
     // A screen reader announces the end of an answer once, and no earlier answer.
-    let told = memo(move |told: Option<&Announcement>| match told {
+    let announcement = memo(move |announcement: Option<&Announcement>| match announcement {
         Some(busy @ Announcement::Busy { .. }) if session.is_busy() => busy.clone(),
         _ if session.is_busy() => Announcement::Busy { before: session.last_answer() },
         Some(Announcement::Busy { before }) => {
@@ -100,7 +100,7 @@ pub(crate) fn ChatPane(
         None | Some(Announcement::Nothing) => Announcement::Nothing,
     });
     let waiting = use_waiting_calls(session);
-    name_tab(tab, told, waiting);
+    name_tab(tab, announcement, waiting);
     // The server-rendered total stays until the browser knows it.
     let drawn_usage = browser::drawn_by_server(USAGE_ID).and_then(|usage| usage.text_content());
     let usage = memo(move |_| {
@@ -136,7 +136,7 @@ pub(crate) fn ChatPane(
         Attached::new("div", DOCK_ID).with(class("dock")).containing(view! {
             {connection_note(session, feed)}
             {notices(session, list, current, open_new_chat)}
-            <ConsentNote session waiting />
+            <ApprovalNote session waiting />
             {may_have_budgets.then(|| lazy(move || Some(LazyPart::BudgetNotice(session))))}
             {lazy(move || has_queue.get().then_some(MessagePart::Queue(session)))}
             <Composer session />
@@ -160,7 +160,7 @@ pub(crate) fn ChatPane(
             {lazy(move || found_in.get().map(|conversation| LazyPart::FindBar { conversation, session, find }))}
             {scheduled(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
-                {move || match told.get() {
+                {move || match announcement.get() {
                     Announcement::Ended(Some(end)) => Some(text.answer_end(end)),
                     Announcement::Ended(None) | Announcement::Busy { .. } | Announcement::Nothing => None,
                 }}
@@ -241,7 +241,7 @@ fn hear_keys(session: Session, find: FindState, waiting: Memo<Vec<ToolCallId>>) 
 
 /// Sets the tab's title, with a badge if calls wait for approval or an answer ended unseen. Also shows notifications of
 /// these, if the user enabled them.
-fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolCallId>>) {
+fn name_tab(tab: Memo<String>, announcement: Memo<Announcement>, waiting: Memo<Vec<ToolCallId>>) {
     let text = use_language();
     let unseen = RwSignal::new(false);
     let waits = memo(move |_| waiting.with(|waiting| !waiting.is_empty()));
@@ -261,7 +261,7 @@ fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolC
         }
     });
     effect(move || {
-        if matches!(told.get(), Announcement::Ended(Some(_))) && browser::is_hidden() {
+        if matches!(announcement.get(), Announcement::Ended(Some(_))) && browser::is_hidden() {
             unseen.set(true);
             notification::show(text.answer_ended(), &tab.get_untracked());
         }

@@ -24,7 +24,7 @@ use crate::{
     browser,
     chunk::{Chunk, Load, MessagesChunk},
     components::{
-        chat_pane::{budget_notice::BudgetNotice, consent_buttons, early_find::FindState, find_bar::FindBar},
+        chat_pane::{approval_buttons, budget_notice::BudgetNotice, early_find::FindState, find_bar::FindBar},
         composer::{attachments::Attachments, queue::Queue},
         dialogs::{
             file_viewer::{FileView, FileViewer, ViewedFiles},
@@ -65,7 +65,7 @@ pub(crate) enum Part {
 /// A part that only a conversation has.
 pub(crate) enum MessagePart {
     All { session: Session, ids: Memo<Vec<MessageId>> },
-    ConsentButtons { session: Session, waiting: Memo<Vec<ToolCallId>>, count: Memo<usize> },
+    ApprovalButtons { session: Session, waiting: Memo<Vec<ToolCallId>>, count: Memo<usize> },
     Queue(Session),
 }
 
@@ -108,7 +108,7 @@ impl From<LazyPart> for Part {
 fn draw_messages(part: MessagePart) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
         MessagePart::All { session, ids } => view! { <Messages session ids /> }.into_any(),
-        MessagePart::ConsentButtons { session, waiting, count } => consent_buttons::buttons(session, waiting, count),
+        MessagePart::ApprovalButtons { session, waiting, count } => approval_buttons::buttons(session, waiting, count),
         MessagePart::Queue(session) => view! { <Queue session /> }.into_any(),
     })
 }
@@ -168,23 +168,23 @@ impl LazyChunks {
     /// Parses the conversation in the document once the code for that has loaded. The server-rendered messages are
     /// used from then on. The receiver ends without a value if the conversation cannot be parsed.
     pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
-        let (tell, told) = oneshot::channel();
-        let unread = StoredValue::new(Some((json, tell)));
+        let (sender, receiver) = oneshot::channel();
+        let unread = StoredValue::new(Some((json, sender)));
         effect(move || {
             if !self.messages.is_here.get() {
                 return;
             }
-            let Some((json, tell)) = unread.try_update_value(Option::take).flatten() else { return };
+            let Some((json, sender)) = unread.try_update_value(Option::take).flatten() else { return };
             spawn_local(async move {
                 browser::next_task().await;
                 let read = reading::conversation(json).await;
                 browser::next_task().await;
                 if let Ok(Some(conversation)) = read {
-                    let _ = tell.send(conversation);
+                    let _ = sender.send(conversation);
                 }
             });
         });
-        told
+        receiver
     }
 
     fn chunk_of(self, part: &Part) -> Chunk {

@@ -4,8 +4,8 @@
 //! with it in `state`.
 
 mod actions;
+pub(crate) mod approval_card;
 pub(crate) mod call_text;
-pub(crate) mod consent_card;
 pub(crate) mod copy;
 pub(crate) mod edit_form;
 pub(crate) mod explanation;

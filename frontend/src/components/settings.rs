@@ -98,7 +98,7 @@ fn sections_of(
     let (limits, budgets, this_month) = me.with_untracked(|me| me.as_ref().map(usage)).unwrap_or_default();
     let has_password = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.has_password));
     let may_make_keys = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.rights.make_keys));
-    let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
+    let provider = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, has_password, text))}
         {(role == UserRole::Admin).then(|| entries::section_view(EntryKind::Model, text))}
@@ -110,10 +110,10 @@ fn sections_of(
         {approvals::section_view(text)}
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
-        {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, has_password, text))}
+        {provider.filter(|_| has_account).map(|provider| identities::section_view(&provider, has_password, text))}
         {has_account.then(|| keys::section_view(has_password, may_make_keys, text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
-        {access_log::book_section(role, text)}
+        {access_log::tool_history_section(role, text)}
         {has_account.then(|| access_log::section_view(text))}
         {data::export_section(text)}
         {data::delete_conversations_section(list, text)}

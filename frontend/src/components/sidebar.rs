@@ -1,6 +1,6 @@
 //! The sidebar with the list of conversations; on small screens, a drawer over the page.
 
-pub(crate) mod foot;
+pub(crate) mod footer;
 pub(crate) mod row;
 pub(crate) mod search_results;
 pub(crate) mod selection_bar;
@@ -22,7 +22,7 @@ use crate::{
             icon::{Draw, Icon},
             ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
         },
-        sidebar::{foot::SidebarFoot, row::SidebarRow},
+        sidebar::{footer::SidebarFooter, row::SidebarRow},
     },
     conversation_list::{ConversationList, ListGroup, ListView, group_label},
     goal::Goal,
@@ -126,10 +126,10 @@ pub(crate) fn Sidebar(
                 </button>
             </Show>
             {lazy(move || searched.get().then_some(LazyPart::SearchResults { list, go }))}
-            <div class="sidebar-foot">
+            <div class="sidebar-footer">
                 {lazy(move || is_selecting.get().then_some(LazyPart::SelectionBar(list)))}
                 {move || way_to_archive(list, text)}
-                <SidebarFoot open sheet />
+                <SidebarFooter open sheet />
             </div>
             <RowMenu list shown=menu />
         </nav>

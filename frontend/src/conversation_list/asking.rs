@@ -41,7 +41,7 @@ impl ConversationList {
             self.meanwhile.set_value(Some(Vec::new()));
             let open = self.writes.with_value(Writes::open);
             let newest = newest_and_pinned().await;
-            let looked_at = self.look_at_open(&open.doubted).await;
+            let refetched = self.refetch_open(&open.doubted).await;
             if self.asked.try_get_value() != Some(number) {
                 return;
             }
@@ -53,7 +53,7 @@ impl ConversationList {
                     self.error.set(None);
                     self.replace(|pages| {
                         pages.renew(page, pinned);
-                        if let Some(open) = looked_at {
+                        if let Some(open) = refetched {
                             pages.put(&open);
                         }
                     });
@@ -87,7 +87,7 @@ impl ConversationList {
     }
 
     /// Loads the open conversation if it is among the `doubted` ones, because it may be in no list.
-    async fn look_at_open(self, doubted: &[Uuid]) -> Option<ConversationSummary> {
+    async fn refetch_open(self, doubted: &[Uuid]) -> Option<ConversationSummary> {
         let open = self.pages.try_with_untracked(|pages| pages.open.as_ref().map(|open| open.uuid)).flatten();
         let open = open.filter(|open| doubted.contains(open))?;
         Some(api::find_conversation(open, NO_MESSAGES).await.ok()??.summary)

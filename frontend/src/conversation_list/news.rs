@@ -39,7 +39,7 @@ impl ConversationList {
         {
             return self.refresh();
         }
-        self.meanwhile.update_value(|meanwhile| meanwhile.iter_mut().for_each(|told| told.push(event.clone())));
+        self.meanwhile.update_value(|meanwhile| meanwhile.iter_mut().for_each(|events| events.push(event.clone())));
         self.apply(event);
     }
 }

@@ -83,8 +83,8 @@ impl Writes {
     /// Handles an event about a conversation. Returns `true` if the event may be older than a change that was made
     /// here. Then the event must be ignored, and the conversation must be loaded instead.
     pub(super) fn doubt(&mut self, uuid: Uuid) -> bool {
-        let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
-        let is_doubtful = self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid);
+        let unfinished = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
+        let is_doubtful = self.done.iter().map(|(other, _)| other).chain(unfinished).any(|other| *other == uuid);
         if is_doubtful && !self.doubted.contains(&uuid) {
             self.doubted.push(uuid);
         }

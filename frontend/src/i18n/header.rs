@@ -1,4 +1,4 @@
-//! Texts of the header and of the sidebar's foot, with names of models and themes.
+//! Texts of the header and of the sidebar's footer, with names of models and themes.
 
 use tallybook_protocol::{CatalogModel, ToolOffer};
 

@@ -218,7 +218,7 @@ impl Language {
     /// Returns the words for a request that is under way.
     pub(crate) const fn setup_work(self, work: Work, kind: EntryKind, is_new: bool) -> &'static str {
         match (work, kind) {
-            (Work::Finding | Work::Looking, _) => self.model_finding(),
+            (Work::Finding | Work::Detecting, _) => self.model_finding(),
             (Work::Testing, _) => self.setup_testing(),
             (Work::Saving, EntryKind::Model) if is_new => self.model_connecting(),
             (Work::Saving, EntryKind::ToolServer) if is_new => self.server_adding(),

@@ -123,7 +123,7 @@ impl Language {
         title
     }
 
-    /// Returns the title and the description of a built-in tool for people. The tools' own descriptions instruct models.
+    /// Returns the title and the description of a built-in tool for users. The tools' own descriptions instruct models.
     fn own_tool(self, name: &str) -> Option<(&'static str, &'static str)> {
         let (english, japanese) = match name {
             "add" => (
@@ -273,13 +273,13 @@ impl Language {
                     DeciderKind::Timeout => return format!("{what}: approval timed out"),
                     DeciderKind::Unknown => format!("by “{by}”"),
                 };
-                let reach = match scope {
+                let scope_text = match scope {
                     _ if !is_allowed => "",
                     None => ", this call only",
                     Some(ApprovalScope::Conversation) => ", in this conversation",
                     Some(ApprovalScope::Always) => ", in all conversations",
                 };
-                format!("{what} {by}{reach}")
+                format!("{what} {by}{scope_text}")
             }
             Self::Japanese => {
                 let what = if is_allowed { "許可" } else { "拒否" };
@@ -290,13 +290,13 @@ impl Language {
                     DeciderKind::Timeout => return format!("期限までに承認されなかったため{what}"),
                     DeciderKind::Unknown => format!("「{by}」が"),
                 };
-                let reach = match scope {
+                let scope_text = match scope {
                     _ if !is_allowed => "",
                     None => "（この呼び出しのみ）",
                     Some(ApprovalScope::Conversation) => "（この会話）",
                     Some(ApprovalScope::Always) => "（すべての会話）",
                 };
-                format!("{by}{what}{reach}")
+                format!("{by}{what}{scope_text}")
             }
         }
     }

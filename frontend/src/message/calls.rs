@@ -15,7 +15,7 @@ use crate::{
     components::parts::{icon::Icon, tally_marks::tally},
     format,
     language::Language,
-    transcript::{Call, Group, Item, ItemKey, Line, Progress, Thought, lines},
+    transcript::{Call, Group, Item, ItemKey, Line, Progress, ReasoningPart, lines},
 };
 
 /// A call that runs for this many seconds takes long.
@@ -27,7 +27,7 @@ const VERY_LONG_SECS: u64 = 30;
 pub(crate) fn element_id(key: ItemKey) -> String {
     match key {
         ItemKey::Call(id) => format!("call-{id}"),
-        ItemKey::Thought(message, step) => format!("thought-{message}-{step}"),
+        ItemKey::Reasoning(message, step) => format!("thought-{message}-{step}"),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
 fn printed_place(item: &Item) -> Element {
     let class = match item {
         Item::Call(_) => "tool",
-        Item::Thought(_) => "tool thought",
+        Item::Reasoning(_) => "tool thought",
     };
     element("details").with("class", class).with("id", element_id(item.key())).slot()
 }
@@ -132,7 +132,7 @@ fn chevron() -> Element {
 fn item_row(view: View<'_>, item: &Item, folding: Option<Folding>) -> Element {
     let class = match item {
         Item::Call(_) => "tool",
-        Item::Thought(_) => "tool thought",
+        Item::Reasoning(_) => "tool thought",
     };
     let row = element("div")
         .with("class", class)
@@ -142,7 +142,7 @@ fn item_row(view: View<'_>, item: &Item, folding: Option<Folding>) -> Element {
     match item {
         Item::Call(_) if folding.is_some_and(|folding| !folding.is_drawn) => row,
         Item::Call(call) => call_row(view, row, call),
-        Item::Thought(thought) => reasoning_row(view, row, thought, item.key()),
+        Item::Reasoning(part) => reasoning_row(view, row, part, item.key()),
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn call_line(view: View<'_>, call: &Call, waited: u64) -> Element {
     let arrow = result.is_some().then(|| span("tool-arrow", " → ").with("aria-hidden", "true"));
     // A call that was allowed begins when the others of its step are decided.
     let is_next = call.status == ToolCallStatus::Pending && view.entry.status == MessageStatus::AwaitingApproval;
-    let (sign, state) = if is_next {
+    let (status_icon, state) = if is_next {
         (icon(Icon::Hand), text.call_allowed())
     } else {
         (outcome_icon(call.status).map_or_else(spinner, icon), text.call_status(call.status))
@@ -203,7 +203,7 @@ pub(super) fn call_line(view: View<'_>, call: &Call, waited: u64) -> Element {
             .with("data-key", element_id(ItemKey::Call(call.id)))
             .with_some("title", span_of_time(view, call.span()))
     };
-    line.with_child(element("span").with("class", "tool-status").with_child(sign))
+    line.with_child(element("span").with("class", "tool-status").with_child(status_icon))
         .with_child(span("tool-name", call.shown_name()))
         // Spaces, which are not drawn, keep the words apart when they are read aloud.
         .with_text(" ")
@@ -292,7 +292,7 @@ pub(super) fn outcome_icon(status: ToolCallStatus) -> Option<Icon> {
 
 /// Renders a model's reasoning in one step: a line that says that it runs or how long it took, and when it is open, the
 /// text.
-fn reasoning_row(view: View<'_>, row: Element, thought: &Thought, key: ItemKey) -> Element {
+fn reasoning_row(view: View<'_>, row: Element, part: &ReasoningPart, key: ItemKey) -> Element {
     let Some(live) = view.live else { return row };
     let text = view.text;
     let is_open = live.toggles.is_open(live.expand_all, key, false);
@@ -305,15 +305,15 @@ fn reasoning_row(view: View<'_>, row: Element, thought: &Thought, key: ItemKey) 
         .with("data-key", element_id(key))
         .with("aria-expanded", is_open.to_string())
         .with("aria-controls", reasoning_id(key))
-        .with_child(element("span").with("class", "tool-status").with_child(reasoning_sign(thought)))
-        .with_child(span("thought-heading", reasoning_heading(thought, text)))
+        .with_child(element("span").with("class", "tool-status").with_child(reasoning_icon(part)))
+        .with_child(span("thought-heading", reasoning_heading(part, text)))
         .with_child(span("tool-space", ""))
         .with_child(span("tool-duration", if seconds > 0 { text.waited(seconds) } else { String::new() }))
         .with_child(chevron());
     // Announced from here, since a change inside a button is not.
     row.with_child(button)
-        .with_child(announced((!thought.is_over).then(|| text.thinking())))
-        .with_child_if_any(is_open.then(|| slot(view, Slot::Reasoning(thought.told.reasoning_id))))
+        .with_child(announced((!part.is_over).then(|| text.thinking())))
+        .with_child_if_any(is_open.then(|| slot(view, Slot::Reasoning(part.content.reasoning_id))))
 }
 
 /// Returns the ID of the text that a reasoning's line opens.
@@ -321,14 +321,14 @@ pub(crate) fn reasoning_id(key: ItemKey) -> String {
     format!("{}-words", element_id(key))
 }
 
-pub(super) fn reasoning_sign(thought: &Thought) -> Element {
-    if thought.is_over { icon(Icon::Thought) } else { spinner() }
+pub(super) fn reasoning_icon(part: &ReasoningPart) -> Element {
+    if part.is_over { icon(Icon::Thought) } else { spinner() }
 }
 
 /// Returns what the line of a reasoning says.
-pub(super) fn reasoning_heading(thought: &Thought, text: Language) -> String {
-    match thought.told.duration_ms {
-        _ if !thought.is_over => text.thinking().to_owned(),
+pub(super) fn reasoning_heading(part: &ReasoningPart, text: Language) -> String {
+    match part.content.duration_ms {
+        _ if !part.is_over => text.thinking().to_owned(),
         Some(ms) => text.reasoned_for(&format::duration(text, ms)),
         None => text.reasoning().to_owned(),
     }

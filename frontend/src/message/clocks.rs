@@ -95,7 +95,7 @@ fn running(entry: &Entry) -> Vec<Clock> {
             let runs = call.status == ToolCallStatus::Pending && entry.status != MessageStatus::AwaitingApproval;
             runs.then_some(Clock::Call(call.id))
         }
-        Item::Thought(thought) => (!thought.is_over).then_some(Clock::Reasoning(item.key())),
+        Item::Reasoning(part) => (!part.is_over).then_some(Clock::Reasoning(item.key())),
     };
     let mut clocks: Vec<Clock> = entry.items.iter().filter_map(runs).collect();
     if let Some(step) = entry.step_at_work() {

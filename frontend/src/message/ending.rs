@@ -31,7 +31,7 @@ pub(super) fn recovery_button(recovery: Recovery, text: Language) -> Element {
     };
     element("button")
         .with("type", "button")
-        .with("class", "button small way-on")
+        .with("class", "button small recovery-action")
         .with("data-testid", name)
         .with("data-action", name)
         .with_text(label)

@@ -1,5 +1,5 @@
-//! The line below a message: its versions, the most frequent actions, when it was written, and for an answer its model
-//! and usage. `menu` has the other actions of an answer.
+//! The footer of a message: its versions, the most frequent actions, its time, and for an answer its model and usage.
+//! `menu` has the other actions of an answer.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use tallybook_protocol::{Feedback, MessageId, MessageStatus};
 
 use super::{
     menu::{self, MENU_ID, can_be_rated},
-    parts::{Slot, element, icon, slot, span, time},
+    parts::{self, Slot, element, slot, span, time},
     view::{Copied, CopyOutcome, Live, View},
 };
 use crate::{components::parts::icon::Icon, session::Step, transcript::Entry};
@@ -16,10 +16,10 @@ use crate::{components::parts::icon::Icon, session::Step, transcript::Entry};
 /// Marks buttons that do nothing while a turn runs. The page then says why in their title; they still take the focus.
 pub(crate) const ACTION_WHEN_IDLE: &str = "data-when-idle";
 
-/// Renders the line below an answer. It is empty while the answer is written, so that nothing moves at its end.
+/// Renders the footer of an answer. It is empty while the answer is written, so that nothing moves at its end.
 pub(super) fn of_answer(view: View<'_>, live: &Live) -> Element {
     let (entry, text) = (view.entry, view.text);
-    let footer = element("footer").with("class", "message-foot");
+    let footer = element("footer").with("class", "message-footer");
     if entry.is_streaming() {
         return footer;
     }
@@ -71,8 +71,8 @@ fn rating(view: View<'_>, given: &Feedback) -> Element {
 
 /// Renders the button that opens the menu. It says when a link was copied, because the menu is closed by then.
 fn more(view: View<'_>, live: &Live) -> Element {
-    let (sign, label) = copy_label(view, live, Copied::Link, (Icon::Dots, view.text.more_actions()));
-    button("more", sign, label)
+    let (icon, label) = copy_label(view, live, Copied::Link, (Icon::Dots, view.text.more_actions()));
+    button("more", icon, label)
         .with("id", menu::button_id(view.id))
         .with("popovertarget", MENU_ID)
         .with("aria-haspopup", "menu")
@@ -82,13 +82,13 @@ fn more(view: View<'_>, live: &Live) -> Element {
 /// Renders the button that copies something, or says that it did.
 fn copy(view: View<'_>, live: &Live, copied: Copied) -> Element {
     let text = view.text;
-    let (name, sign, label) = match copied {
+    let (name, icon, label) = match copied {
         Copied::Answer => ("copy-answer", Icon::Copy, text.copy_answer()),
         Copied::Question => ("copy-question", Icon::Copy, text.copy_question()),
         Copied::Link => ("copy-link", Icon::Link, text.copy_link()),
     };
-    let (sign, label) = copy_label(view, live, copied, (sign, label));
-    button(name, sign, label)
+    let (icon, label) = copy_label(view, live, copied, (icon, label));
+    button(name, icon, label)
 }
 
 /// Returns the icon and the label of a button that copies something: whether it just did, or else `before`.
@@ -100,11 +100,11 @@ fn copy_label(view: View<'_>, live: &Live, copied: Copied, before: (Icon, &'stat
     }
 }
 
-/// Renders the line below the user's own message.
+/// Renders the footer of the user's own message.
 pub(super) fn of_question(view: View<'_>, live: &Live) -> Element {
     let text = view.text;
     element("footer")
-        .with("class", "message-foot")
+        .with("class", "message-footer")
         .with_child(when(view, live))
         .with_child_if_any(versions(view))
         // A message can consist of files alone.
@@ -125,11 +125,11 @@ fn when(view: View<'_>, live: &Live) -> Element {
         .with_child_if_any(time(view, ms))
 }
 
-fn button(name: &'static str, sign: Icon, label: &'static str) -> Element {
-    titled_button(name, sign, label, label)
+fn button(name: &'static str, icon: Icon, label: &'static str) -> Element {
+    titled_button(name, icon, label, label)
 }
 
-fn titled_button(name: &'static str, sign: Icon, label: &'static str, title: impl Into<Cow<'static, str>>) -> Element {
+fn titled_button(name: &'static str, icon: Icon, label: &'static str, title: impl Into<Cow<'static, str>>) -> Element {
     element("button")
         .with("type", "button")
         .with("class", "button icon-only quiet small")
@@ -137,11 +137,11 @@ fn titled_button(name: &'static str, sign: Icon, label: &'static str, title: imp
         .with("data-action", name)
         .with("aria-label", label)
         .with("title", title)
-        .with_child(icon(sign))
+        .with_child(parts::icon(icon))
 }
 
-fn when_idle(name: &'static str, sign: Icon, label: &'static str) -> Element {
-    button(name, sign, label).with(ACTION_WHEN_IDLE, "")
+fn when_idle(name: &'static str, icon: Icon, label: &'static str) -> Element {
+    button(name, icon, label).with(ACTION_WHEN_IDLE, "")
 }
 
 /// Renders which of how many versions is shown, and the buttons that lead to the others; `None` if there is one
@@ -176,6 +176,6 @@ fn version_button(step: Step, label: &'static str, id: MessageId, is_last: bool)
         .with("title", label)
         .with_mark("disabled", is_last)
         .with(ACTION_WHEN_IDLE, "")
-        .with_child(icon(Icon::Chevron))
+        .with_child(parts::icon(Icon::Chevron))
         .into()
 }

@@ -1,10 +1,10 @@
-//! The menu of an answer, with the actions that the line below it has no room for. It is rendered when it is opened.
+//! The menu of an answer: actions that do not fit in the message footer. Rendered when opened.
 
 use tallybook_nodes::{Element, Node};
 use tallybook_protocol::{MessageId, MessageStatus, Rating};
 
 use super::{
-    parts::{element, icon, span},
+    parts::{self, element, span},
     view::View,
 };
 use crate::{components::parts::icon::Icon, goal::element_id, language::Language, transcript::Entry};
@@ -17,11 +17,11 @@ pub(crate) fn button_id(message: MessageId) -> String {
     format!("{}-more", element_id(message))
 }
 
-/// Renders the items of the menu. While a turn runs, some do nothing and say why.
+/// Renders the items of the menu. While a turn runs, some are disabled, with a tooltip that says why.
 pub(crate) fn menu_items(view: View<'_>, is_busy: bool) -> Vec<Node> {
     let (entry, text) = (view.entry, view.text);
-    let when_idle = |name, sign, label| {
-        let item = item(name, sign, label);
+    let when_idle = |name, icon, label| {
+        let item = item(name, icon, label);
         if is_busy { item.with("aria-disabled", "true").with("title", text.wait_for_answer()) } else { item }
     };
     let mut items = vec![item("copy-link", Icon::Link, text.copy_link())];
@@ -44,7 +44,7 @@ pub(crate) fn menu_items(view: View<'_>, is_busy: bool) -> Vec<Node> {
         }));
     }
     if let Some(usage) = entry.usage {
-        // In a wide window, the line below the answer has it.
+        // Wide windows show it in the message footer.
         items.push(element("hr").with("class", "narrow-only"));
         items.push(
             button("menuitem", "usage", Icon::Tally)
@@ -73,16 +73,16 @@ pub(super) fn rating_action(rating: Rating, text: Language) -> (&'static str, &'
     }
 }
 
-fn item(name: &'static str, sign: Icon, label: &'static str) -> Element {
-    button("menuitem", name, sign).with("class", "button quiet").with_text(label)
+fn item(name: &'static str, icon: Icon, label: &'static str) -> Element {
+    button("menuitem", name, icon).with("class", "button quiet").with_text(label)
 }
 
-fn button(role: &'static str, name: &'static str, sign: Icon) -> Element {
+fn button(role: &'static str, name: &'static str, icon: Icon) -> Element {
     element("button")
         .with("type", "button")
         .with("role", role)
         .with("tabindex", "-1")
         .with("data-testid", name)
         .with("data-action", name)
-        .with_child(icon(sign))
+        .with_child(parts::icon(icon))
 }

@@ -2,7 +2,7 @@
 //! writes the nodes as HTML, for the page, for a shared conversation and for a playback without scripts. The browser
 //! adopts that HTML, and updates only what changes.
 //!
-//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line below
+//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the footer of
 //!   each, and `menu` has the other actions of an answer.
 //! - `files` shows what is attached to a question.
 //! - `call_content` has the texts of a tool call.

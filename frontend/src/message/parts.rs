@@ -37,11 +37,11 @@ pub(super) fn article(view: View<'_>) -> Element {
 /// Renders the notice that earlier messages were left out of the model's context, or summarized.
 fn context_notice(context: &ContextTruncation, text: Language) -> Element {
     let Some(summary) = &context.summary else {
-        return paragraph("told", text.earlier_left_out()).with("data-testid", "told");
+        return paragraph("context-notice", text.earlier_left_out()).with("data-testid", "told");
     };
     element("details")
-        .with("id", "told")
-        .with("class", "told")
+        .with("id", "context-notice")
+        .with("class", "context-notice")
         .with("data-testid", "told")
         .with_child(element("summary").with_text(text.earlier_summarized()))
         .with_child(element("p").with_text(text.earlier_summary_hint()))

@@ -67,7 +67,7 @@ fn render_round(view: View<'_>, plan: &Plan, round: &Round) -> Vec<Node> {
     let replan = round.is_replan.then(|| {
         // The reason is known for the last time that steps were planned again.
         let reason = plan.reason.as_deref().filter(|_| plan.revision == round.revision).unwrap_or_default();
-        labeled("plan-anew", view.text.plan_revised(), reason).with("data-testid", "plan-anew")
+        labeled("plan-revised", view.text.plan_revised(), reason).with("data-testid", "plan-anew")
     });
     let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == round.revision);
     let steps = steps.map(|(step, number)| render_step(view, step, number).into()).collect();
@@ -106,12 +106,12 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
     let silence = (view.live.is_some() && state == StepState::Working && is_silent(entry, &pieces))
         .then(|| ending::silence(view, Some(step.step_id)));
     let expected =
-        (!step.expected.is_empty()).then(|| labeled("plan-told", text.plan_expected(), step.expected.as_str()));
+        (!step.expected.is_empty()).then(|| labeled("plan-note", text.plan_expected(), step.expected.as_str()));
     let mut body = element("div").with("class", "plan-body").with_child_if_any(expected);
     body.children.extend(pieces.iter().filter_map(|segment| piece(view, segment)));
     let body = body
         .with_child_if_any(silence)
-        .with_child_if_any(notes.judgment.map(|words| labeled("plan-told", text.plan_evaluation(), words)));
+        .with_child_if_any(notes.judgment.map(|words| labeled("plan-note", text.plan_evaluation(), words)));
     let state_words = span("plan-state", state_text(step, state, text))
         .with_child_if_any(view.live.map(|_| element("span").with("class", "plan-seconds").with_text(waited)));
     let words = element("span")
@@ -121,7 +121,7 @@ fn render_step(view: View<'_>, step: &PlanStep, number: usize) -> Element {
         .with_child(state_words);
     let button = opener(view)
         .with("class", "plan-line")
-        .with_child(element("span").with("class", "plan-mark").with_child(sign(state, number)))
+        .with_child(element("span").with("class", "plan-mark").with_child(step_mark(state, number)))
         .with_child(words);
     let reason = notes
         .reason
@@ -191,8 +191,9 @@ fn state_text(step: &PlanStep, state: StepState, text: Language) -> String {
     format!("{words} ")
 }
 
-/// Renders the sign of a step: its number until it is worked on, then its state. The state is beside it in words.
-fn sign(state: StepState, number: usize) -> Element {
+/// Renders the mark of a step: its number until it is worked on, then the icon of its state. The state's text is beside
+/// it.
+fn step_mark(state: StepState, number: usize) -> Element {
     icon(match state {
         StepState::Waiting => return element("span").with("aria-hidden", "true").with_text(number.to_string()),
         StepState::Working => return spinner(),

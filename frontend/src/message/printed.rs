@@ -17,7 +17,7 @@ use crate::{
     format,
     invisible::{Found, ShownPart, shown},
     language::Language,
-    transcript::{Call, CallText, Item, Thought},
+    transcript::{Call, CallText, Item, ReasoningPart},
 };
 
 /// Maximum characters of each text. Such a page has no way to show more.
@@ -88,18 +88,18 @@ pub(super) fn content(view: View<'_>, id: &str) -> Option<Vec<Node>> {
     let item = view.entry.items.iter().find(|item| calls::element_id(item.key()) == id)?;
     Some(match item {
         Item::Call(call) => render_call(view, call),
-        Item::Thought(thought) => render_reasoning(view, thought),
+        Item::Reasoning(part) => render_reasoning(view, part),
     })
 }
 
-fn render_reasoning(view: View<'_>, thought: &Thought) -> Vec<Node> {
+fn render_reasoning(view: View<'_>, part: &ReasoningPart) -> Vec<Node> {
     let text = view.text;
-    let (beginning, is_cut) = format::beginning(&thought.told.text, MAX_CHARS);
-    let is_cut = is_cut || thought.told.truncated;
+    let (beginning, is_cut) = format::beginning(&part.content.text, MAX_CHARS);
+    let is_cut = is_cut || part.content.truncated;
     let line = element("summary")
         .with("class", "tool-line")
-        .with_child(element("span").with("class", "tool-status").with_child(calls::reasoning_sign(thought)))
-        .with_child(span("thought-heading", calls::reasoning_heading(thought, text)));
+        .with_child(element("span").with("class", "tool-status").with_child(calls::reasoning_icon(part)))
+        .with_child(span("thought-heading", calls::reasoning_heading(part, text)));
     let words = element("div")
         .with("class", "thought-words")
         .with("dir", "auto")

@@ -45,7 +45,7 @@ fn conversation(change: impl FnOnce(&mut MessageEnd)) -> Vec<Arc<Entry>> {
         provider: None,
         model: None,
         mode: AnswerMode::React,
-        told: None,
+        context: None,
         files: Vec::new(),
         conversation_deleted: false,
     };

@@ -31,7 +31,7 @@ use crate::{
             switches::Switches,
             typing::{begin_to_write, begin_to_write_after_press},
         },
-        sidebar::{SidebarProps, foot::UserName, selection_bar},
+        sidebar::{SidebarProps, footer::UserName, selection_bar},
     },
     conversation_list::ConversationList,
     feed::Feed,

@@ -11,7 +11,7 @@ use crate::{
     components::{
         dialogs::help::{self, HelpSheet},
         parts::{ids::TOOLS_BUTTON_ID, typing::begin_to_write_after_press},
-        sidebar::foot::{choose_language, choose_theme},
+        sidebar::footer::{choose_language, choose_theme},
     },
     conversation_list::ConversationList,
     palette::{OpenConversation, PaletteAction, PaletteCommand, ShownView, Situation},

@@ -45,9 +45,9 @@ impl TestPage {
     fn new(place: Place, draft: &str) -> Self {
         let mut state = State::new(place, None, draft.to_owned(), Language::English);
         state.restore_kept(Vec::new(), Queue::default(), false, None, None);
-        let mut told = Self { state, done: Vec::new() };
-        told.tell(Input::Ready);
-        told
+        let mut page = Self { state, done: Vec::new() };
+        page.feed(Input::Ready);
+        page
     }
 
     /// Returns the session after a reload of the page.
@@ -57,16 +57,16 @@ impl TestPage {
         let place = kept.conversation.map_or(Place::NewChat, Place::Loading);
         let mut state = State::new(place, None, kept.draft, Language::English);
         state.restore_kept(kept.files, queue, kept.plans_first, kept.edit, kept.sent);
-        let mut told = Self { state, done: Vec::new() };
-        told.tell(Input::Ready);
-        told
+        let mut page = Self { state, done: Vec::new() };
+        page.feed(Input::Ready);
+        page
     }
 
     /// Opens a conversation.
     fn opened(conversation: Conversation) -> Self {
-        let mut told = Self::new(Place::Loading(HERE), "");
-        told.answer(Response::Loaded(Ok(Some(conversation))));
-        told
+        let mut page = Self::new(Place::Loading(HERE), "");
+        page.answer(Response::Loaded(Ok(Some(conversation))));
+        page
     }
 
     /// Opens a conversation with this question and its complete answer.
@@ -75,7 +75,7 @@ impl TestPage {
     }
 
     /// Feeds an input, and returns the effects.
-    fn tell(&mut self, input: Input) -> &[Effect] {
+    fn feed(&mut self, input: Input) -> &[Effect] {
         let begin = self.done.len();
         self.done.extend(reduce(&mut self.state, input));
         &self.done[begin..]
@@ -85,12 +85,12 @@ impl TestPage {
     fn draw_all(&mut self) {
         let draws = |last: &mut Effect| matches!(last, Effect::DrawEarlier(_));
         while let Some(Effect::DrawEarlier(ticket)) = self.done.pop_if(draws) {
-            self.tell(Input::Drawn(ticket));
+            self.feed(Input::Drawn(ticket));
         }
     }
 
     fn act(&mut self, action: Action) -> &[Effect] {
-        self.tell(Input::User(action))
+        self.feed(Input::User(action))
     }
 
     fn send(&mut self, text: &str) -> &[Effect] {
@@ -100,12 +100,12 @@ impl TestPage {
 
     /// Responds to the current request.
     fn answer(&mut self, response: Response) -> &[Effect] {
-        self.tell(Input::Response(self.waits_for().0, response))
+        self.feed(Input::Response(self.waits_for().0, response))
     }
 
     fn events(&mut self, events: Vec<ChatEvent>) -> &[Effect] {
         let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
-        self.tell(Input::Response(self.state.connection_ticket, Response::Events(events)))
+        self.feed(Input::Response(self.state.connection_ticket, Response::Events(events)))
     }
 
     /// Returns the current request.
@@ -157,7 +157,7 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
         completed_at: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         feedback: None,
         provider: None,
     };
@@ -252,7 +252,7 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         provider: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         files: Vec::new(),
         conversation_deleted: false,
     })

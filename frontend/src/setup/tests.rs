@@ -126,7 +126,7 @@ fn the_provider_is_asked_with_its_address_and_the_trimmed_key() {
 
 #[test]
 fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
-    let look = |setup: &mut Setup| {
+    let detect = |setup: &mut Setup| {
         let effects = setup.take(SetupInput::Choose(Provider::Ollama));
         let [SetupEffect::Find(ticket, asked)] = effects.as_slice() else { panic!("{} effects", effects.len()) };
         assert_eq!((asked.provider.as_str(), asked.base_url.as_deref()), ("ollama", Some("http://127.0.0.1:11434/v1")));
@@ -134,7 +134,7 @@ fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
         *ticket
     };
     let mut setup = Setup::new(EntryKind::Model, None);
-    let ticket = look(&mut setup);
+    let ticket = detect(&mut setup);
     assert!(
         setup.take(SetupInput::Choose(Provider::Ollama)).contains(&SetupEffect::Abort),
         "choosing it again asks nothing"
@@ -142,25 +142,25 @@ fn choosing_ollama_asks_it_for_its_models_once_and_quietly() {
     assert!(setup.take(SetupInput::Found(ticket, Ok(offer()))).is_empty(), "the request was cancelled");
 
     setup.take(SetupInput::Choose(Provider::Anthropic));
-    let ticket = look(&mut setup);
+    let ticket = detect(&mut setup);
     assert!(setup.take(SetupInput::Found(ticket, Ok(offer()))).is_empty(), "the focus stays");
     assert_eq!(setup.offered().map(<[_]>::len), Some(2));
 
     setup.take(SetupInput::Choose(Provider::Anthropic));
-    let ticket = look(&mut setup);
+    let ticket = detect(&mut setup);
     assert!(setup.take(SetupInput::Found(ticket, Err(refused(502, "model-unreachable")))).is_empty());
     assert_eq!((problem(&setup), setup.offered()), (None, None));
     assert_eq!(setup.form().text(Field::Address), "http://127.0.0.1:11434/v1");
 
     // A press of the button replaces the request, and shows a failure.
     setup.take(SetupInput::Choose(Provider::Anthropic));
-    look(&mut setup);
+    detect(&mut setup);
     let ticket = begin_finding(&mut setup);
     focuses(&mut setup, SetupInput::Found(ticket, Err(refused(502, "model-unreachable"))), Some(Field::Address));
 }
 
 #[test]
-fn opening_the_dialog_looks_for_ollama() {
+fn opening_the_dialog_detects_ollama() {
     let mut setup = Setup::new(EntryKind::Model, None);
     let effects = setup.take(SetupInput::Open);
     let [SetupEffect::FindLocal(asked)] = effects.as_slice() else { panic!("{} effects", effects.len()) };

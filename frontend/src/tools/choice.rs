@@ -59,7 +59,7 @@ impl ToolChoice {
 
     /// Handles the response to a change: the disabled tools that the server has stored, or `None` if it refused.
     /// Returns the next change to send.
-    pub(super) fn told(&mut self, place: Uuid, taken: Option<Names>) -> Option<(Uuid, Names)> {
+    pub(super) fn on_response(&mut self, place: Uuid, taken: Option<Names>) -> Option<(Uuid, Names)> {
         if self.place != Some(place) {
             // Another conversation is open by now.
             return None;
@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "changes show at once");
         choice.learn(names(&["mail"]));
         assert_eq!(choice.off(), Some(&names(&["add", "divide"])), "a list from before the change is outdated");
-        let next = choice.told(HERE, Some(names(&["add", "mail"])));
+        let next = choice.on_response(HERE, Some(names(&["add", "mail"])));
         assert_eq!(next, Some((HERE, names(&["add", "divide"]))));
-        assert_eq!(choice.told(HERE, Some(names(&["add", "divide"]))), None);
+        assert_eq!(choice.on_response(HERE, Some(names(&["add", "divide"]))), None);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let mut choice = open();
         switch(&mut choice, "add", false);
         switch(&mut choice, "divide", false);
-        assert_eq!(choice.told(HERE, None), None);
+        assert_eq!(choice.on_response(HERE, None), None);
         assert_eq!(choice.off(), Some(&names(&["mail"])));
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let mut other = ToolChoice::at(Some(Uuid::from_u128(8)));
         other.learn(Names::new());
         let before = other.clone();
-        assert_eq!(other.told(HERE, None), None);
+        assert_eq!(other.on_response(HERE, None), None);
         assert_eq!(other, before);
     }
 }

@@ -55,7 +55,7 @@ pub struct Entry {
     /// The provider and the name of the model that wrote the message, if known.
     pub author: Option<(String, String)>,
     /// The part of the conversation that the model received, if it did not receive all of it.
-    pub told: Option<ContextTruncation>,
+    pub context: Option<ContextTruncation>,
     /// The user's feedback on the answer.
     pub feedback: Option<Feedback>,
     /// The last reported activity of the model while it writes no text.
@@ -82,7 +82,7 @@ impl Entry {
             usage: None,
             at_ms: None,
             author: None,
-            told: None,
+            context: None,
             feedback: None,
             activity: None,
             epoch: FIRST_EPOCH,
@@ -114,7 +114,7 @@ impl Entry {
             usage: message.usage,
             at_ms: Some(message.completed_at.unwrap_or(message.created_at).timestamp_millis()),
             author: message.provider.zip(message.model),
-            told: message.told,
+            context: message.context,
             feedback: message.feedback,
             activity: None,
             epoch: message.epoch,
@@ -216,13 +216,13 @@ impl Entry {
     /// Returns `true` if only the text differs from another state of the same message.
     pub(crate) fn differs_only_in_text(&self, other: &Self) -> bool {
         let Self { id, role, text: _, files, items, plan, mode, status, error, error_code, stop_reason, .. } = self;
-        let Self { siblings, usage, at_ms, author, told, feedback, activity, epoch, .. } = self;
+        let Self { siblings, usage, at_ms, author, context, feedback, activity, epoch, .. } = self;
         // Fields that change rarely are compared last. Items are shared, so equal ones usually have the same address.
         (status, activity, items, plan) == (&other.status, &other.activity, &other.items, &other.plan)
             && (id, role, mode, epoch, files) == (&other.id, &other.role, &other.mode, &other.epoch, &other.files)
             && (error, error_code, stop_reason) == (&other.error, &other.error_code, &other.stop_reason)
             && (siblings, usage, at_ms, author) == (&other.siblings, &other.usage, &other.at_ms, &other.author)
-            && (told, feedback) == (&other.told, &other.feedback)
+            && (context, feedback) == (&other.context, &other.feedback)
     }
 
     /// Returns `true` while the turn writes this message.

@@ -8,7 +8,7 @@ use tallybook_protocol::{
     ReasoningDelta, Snapshot, ToolCallEnd, ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Entry, Item, ItemKey, Progress, Thought, Transcript, consent, item::StoredItems, plan};
+use super::{Activity, Entry, Item, ItemKey, Progress, ReasoningPart, Transcript, approval, item::StoredItems, plan};
 
 /// Applies one event. Repeated and unknown events change nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
@@ -32,11 +32,11 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::MessageEnd(end) => message_end(transcript, end),
         ChatEvent::Error(error) => turn_error(transcript, error),
         ChatEvent::Snapshot(snapshot) => apply_snapshot(transcript, snapshot),
-        ChatEvent::ToolCallProgress(told) => tool_call_progress(transcript, told),
-        ChatEvent::ApprovalRequested(asked) => consent::requested(transcript, asked),
-        ChatEvent::ApprovalDecided(decided) => consent::decided(transcript, decided),
-        ChatEvent::ToolCallReview(review) => consent::reviewed(transcript, review),
-        ChatEvent::Plan(told) => plan::planned(transcript, told),
+        ChatEvent::ToolCallProgress(progress) => tool_call_progress(transcript, progress),
+        ChatEvent::ApprovalRequested(asked) => approval::requested(transcript, asked),
+        ChatEvent::ApprovalDecided(decided) => approval::decided(transcript, decided),
+        ChatEvent::ToolCallReview(review) => approval::reviewed(transcript, review),
+        ChatEvent::Plan(plan) => plan::planned(transcript, plan),
         ChatEvent::PlanStep(changed) => plan::step_changed(transcript, &changed),
         ChatEvent::Unknown => {}
     }
@@ -102,9 +102,9 @@ fn tool_call_end(transcript: &mut Transcript, end: ToolCallEnd) {
 }
 
 /// Stores the progress of a call. Ignores it unless the call is running.
-fn tool_call_progress(transcript: &mut Transcript, told: ToolCallProgress) {
-    let id = told.tool_call_id;
-    let progress = Some(Progress::from(told));
+fn tool_call_progress(transcript: &mut Transcript, progress: ToolCallProgress) {
+    let id = progress.tool_call_id;
+    let progress = Some(Progress::from(progress));
     let is_news = transcript
         .find_call(id)
         .is_some_and(|call| call.status == ToolCallStatus::Pending && call.progress != progress);
@@ -119,14 +119,14 @@ fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
     let held = entry
         .items
         .iter()
-        .position(|item| matches!(item, Item::Thought(thought) if thought.told.reasoning_id == delta.reasoning_id));
+        .position(|item| matches!(item, Item::Reasoning(part) if part.content.reasoning_id == delta.reasoning_id));
     let grown = match held.map(|at| &entry.items[at]) {
-        Some(Item::Thought(thought)) => thought.grown(delta),
-        _ => Some(Thought::started_by(message, delta)),
+        Some(Item::Reasoning(part)) => part.grown(delta),
+        _ => Some(ReasoningPart::started_by(message, delta)),
     };
     // Writing copies the entry, so nothing is written if nothing changed.
     let (Some(grown), Some(entry)) = (grown, transcript.streaming_target()) else { return };
-    let grown = Item::Thought(Arc::new(grown));
+    let grown = Item::Reasoning(Arc::new(grown));
     match held {
         Some(at) => entry.items[at] = grown,
         None => entry.items.push(grown),
@@ -163,7 +163,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
     entry.mode = end.mode;
-    entry.told = end.told;
+    entry.context = end.context;
     if !end.files.is_empty() {
         set_question_files(transcript, end.assistant_message_id, end.files);
     }
@@ -192,8 +192,8 @@ fn turn_error(transcript: &mut Transcript, error: TurnError) {
         Arc::make_mut(call).status = ToolCallStatus::Interrupted;
     }
     for item in &mut entry.items {
-        if let Item::Thought(thought) = item {
-            Arc::make_mut(thought).is_over = true;
+        if let Item::Reasoning(part) = item {
+            Arc::make_mut(part).is_over = true;
         }
     }
 }
@@ -224,8 +224,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     }
     // A turn's text only grows, unless some of it turns into reasoning. So if the known text begins with the
     // snapshot's, the snapshot is an old one.
-    let is_new = |thought: &Reasoning| {
-        let key = ItemKey::Thought(message, thought.reasoning_id);
+    let is_new = |part: &Reasoning| {
+        let key = ItemKey::Reasoning(message, part.reasoning_id);
         !entry.items.iter().any(|item| item.key() == key)
     };
     let is_taken_back = runs && stored.reasoning.iter().any(is_new);

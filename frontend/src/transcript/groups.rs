@@ -134,7 +134,7 @@ mod tests {
     use tallybook_protocol::{MessageId, Reasoning, ToolCallStatus};
 
     use super::{Line, lines};
-    use crate::transcript::{Item, ItemKey, Thought, tests::finished_call};
+    use crate::transcript::{Item, ItemKey, ReasoningPart, tests::finished_call};
 
     fn call(id: i64, name: &str, status: ToolCallStatus) -> Item {
         finished_call(id, |call| (call.tool_name, call.status) = (name.to_owned(), status))
@@ -143,13 +143,13 @@ mod tests {
     fn name(key: ItemKey) -> String {
         match key {
             ItemKey::Call(id) => id.to_string(),
-            ItemKey::Thought(_, step) => format!("t{step}"),
+            ItemKey::Reasoning(_, step) => format!("t{step}"),
         }
     }
 
     fn thought(step: i64, is_over: bool) -> Item {
-        let told = Reasoning { reasoning_id: step, ..Reasoning::default() };
-        Item::Thought(Arc::new(Thought { message: MessageId(2), told, is_over }))
+        let content = Reasoning { reasoning_id: step, ..Reasoning::default() };
+        Item::Reasoning(Arc::new(ReasoningPart { message: MessageId(2), content, is_over }))
     }
 
     /// Formats lines: `[add ×2, multiply]` is a group, `1/2` is item 2 in the group of item 1, and `3` is not in a

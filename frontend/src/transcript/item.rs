@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::{MessageId, Reasoning, ToolCall, ToolCallId};
 
-use super::{Call, Thought};
+use super::{Call, ReasoningPart};
 
 /// An item of an answer. It is shared, so that copying an answer is cheap while its text grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Item {
     /// A tool call.
     Call(Arc<Call>),
     /// Reasoning of the model.
-    Thought(Arc<Thought>),
+    Reasoning(Arc<ReasoningPart>),
 }
 
 /// Identifies an item.
@@ -22,7 +22,7 @@ pub enum ItemKey {
     /// A tool call, by its row ID.
     Call(ToolCallId),
     /// Reasoning, by its answer and step.
-    Thought(MessageId, i64),
+    Reasoning(MessageId, i64),
 }
 
 impl Item {
@@ -30,7 +30,7 @@ impl Item {
     pub fn key(&self) -> ItemKey {
         match self {
             Self::Call(call) => ItemKey::Call(call.id),
-            Self::Thought(thought) => ItemKey::Thought(thought.message, thought.told.reasoning_id),
+            Self::Reasoning(part) => ItemKey::Reasoning(part.message, part.content.reasoning_id),
         }
     }
 
@@ -38,7 +38,7 @@ impl Item {
     pub fn offset(&self) -> i64 {
         match self {
             Self::Call(call) => call.offset,
-            Self::Thought(thought) => thought.told.offset,
+            Self::Reasoning(part) => part.content.offset,
         }
     }
 
@@ -46,7 +46,7 @@ impl Item {
     pub fn is_over(&self) -> bool {
         match self {
             Self::Call(call) => call.is_over(),
-            Self::Thought(thought) => thought.is_over,
+            Self::Reasoning(part) => part.is_over,
         }
     }
 
@@ -55,7 +55,7 @@ impl Item {
         match self {
             Self::Call(call) if call.is_over() => 2,
             Self::Call(call) => u8::from(!call.awaits_decision()),
-            Self::Thought(thought) => 1 + u8::from(thought.is_over),
+            Self::Reasoning(part) => 1 + u8::from(part.is_over),
         }
     }
 
@@ -63,7 +63,7 @@ impl Item {
     pub fn as_call(&self) -> Option<&Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
-            Self::Thought(_) => None,
+            Self::Reasoning(_) => None,
         }
     }
 
@@ -71,14 +71,14 @@ impl Item {
     pub fn as_call_mut(&mut self) -> Option<&mut Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
-            Self::Thought(_) => None,
+            Self::Reasoning(_) => None,
         }
     }
 
     /// Returns the reasoning, if it is that.
-    pub fn as_thought(&self) -> Option<&Arc<Thought>> {
+    pub fn as_reasoning(&self) -> Option<&Arc<ReasoningPart>> {
         match self {
-            Self::Thought(thought) => Some(thought),
+            Self::Reasoning(part) => Some(part),
             Self::Call(_) => None,
         }
     }
@@ -87,9 +87,9 @@ impl Item {
     fn extend_from(&mut self, other: &Self) {
         match (self, other) {
             (Self::Call(call), Self::Call(other)) => Arc::make_mut(call).extend_from(other),
-            (Self::Thought(thought), Self::Thought(other)) => Arc::make_mut(thought).extend_from(other),
+            (Self::Reasoning(part), Self::Reasoning(other)) => Arc::make_mut(part).extend_from(other),
             // They have the same key, so they are of the same kind.
-            (Self::Call(_), Self::Thought(_)) | (Self::Thought(_), Self::Call(_)) => {}
+            (Self::Call(_), Self::Reasoning(_)) | (Self::Reasoning(_), Self::Call(_)) => {}
         }
     }
 
@@ -116,14 +116,14 @@ impl StoredItems {
         let mut items: Vec<Item> = Vec::with_capacity(self.calls.len() + self.reasoning.len());
         let mut reasoning = self.reasoning.into_iter().peekable();
         let (message, is_over) = (self.message, self.is_over);
-        let thought = |told| Item::Thought(Arc::new(Thought::of(message, told, is_over)));
+        let item = |content| Item::Reasoning(Arc::new(ReasoningPart::of(message, content, is_over)));
         for (call, place) in self.calls.into_iter().zip(0_i64..) {
-            while let Some(told) = reasoning.next_if(|told| told.calls_before <= place) {
-                items.push(thought(told));
+            while let Some(content) = reasoning.next_if(|content| content.calls_before <= place) {
+                items.push(item(content));
             }
             items.push(Item::Call(Arc::new(call.into())));
         }
-        items.extend(reasoning.map(thought));
+        items.extend(reasoning.map(item));
         if !held.is_empty() {
             for item in &mut items {
                 let key = item.key();

@@ -77,7 +77,7 @@ fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
             before += 1;
             before > calls
         }
-        Item::Thought(thought) => before >= calls && thought.told.offset >= offset,
+        Item::Reasoning(part) => before >= calls && part.content.offset >= offset,
     };
     items.iter().position(begins).unwrap_or(items.len())
 }
@@ -87,7 +87,7 @@ fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
 fn end_of(items: &[Item], offset: i64) -> usize {
     let is_part = |item: &Item| match item {
         Item::Call(call) => call.offset <= offset,
-        Item::Thought(thought) => thought.told.offset < offset,
+        Item::Reasoning(part) => part.content.offset < offset,
     };
     items.iter().rposition(is_part).map_or(0, |last| last + 1)
 }

@@ -5,8 +5,8 @@
 //! - `layout` assigns the parts of an answer to the steps of its plan, and `segments` splits it at its items.
 //! - `groups` collapses finished items; `toggles` has what the user opened.
 
+mod approval;
 mod call;
-mod consent;
 mod entry;
 mod fold;
 mod groups;
@@ -14,10 +14,10 @@ mod item;
 mod layout;
 mod plan;
 mod progress;
+mod reasoning;
 mod segments;
 mod step_state;
 mod tally;
-mod thought;
 mod toggles;
 
 use std::sync::Arc;
@@ -28,6 +28,7 @@ pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
 pub use progress::Progress;
+pub use reasoning::ReasoningPart;
 pub use segments::Segment;
 pub use step_state::StepState;
 pub use tally::Tally;
@@ -35,7 +36,6 @@ use tallybook_protocol::{
     ContextTruncation, Conversation, Earlier, Feedback, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId,
     Usage,
 };
-pub use thought::Thought;
 pub use toggles::{ExpandAll, Toggles};
 
 /// A conversation as the page knows it: its newest messages, and the number and usage of those before them. Entries are
@@ -71,9 +71,12 @@ fn entries_from(messages: Vec<Message>, held: &[Arc<Entry>]) -> Vec<Arc<Entry>> 
 impl Transcript {
     /// Returns the part of the conversation that the model of the newest answer received, if it did not receive all of
     /// it. This is unknown while an answer is being written.
-    pub(crate) fn told(&self) -> Option<&ContextTruncation> {
+    pub(crate) fn context(&self) -> Option<&ContextTruncation> {
         let answers = self.entries.iter().rev().filter(|entry| entry.role == Role::Assistant);
-        answers.filter(|entry| !entry.is_streaming() || entry.told.is_some()).map(|entry| entry.told.as_ref()).next()?
+        answers
+            .filter(|entry| !entry.is_streaming() || entry.context.is_some())
+            .map(|entry| entry.context.as_ref())
+            .next()?
     }
 
     /// Returns the messages, oldest first.

@@ -26,18 +26,18 @@ pub(super) fn step_changed(transcript: &mut Transcript, changed: &PlanStepChange
 }
 
 /// Merges two states of a plan that arrived in any order: the newer revision, with the later state of each step.
-pub(super) fn merged(held: Option<Arc<Plan>>, told: Option<Plan>) -> Option<Arc<Plan>> {
-    let Some(mut told) = told else { return held };
-    let Some(held) = held.filter(|held| held.plan_id == told.plan_id) else { return Some(Arc::new(told)) };
-    if held.revision > told.revision {
+pub(super) fn merged(held: Option<Arc<Plan>>, received: Option<Plan>) -> Option<Arc<Plan>> {
+    let Some(mut received) = received else { return held };
+    let Some(held) = held.filter(|held| held.plan_id == received.plan_id) else { return Some(Arc::new(received)) };
+    if held.revision > received.revision {
         return Some(held);
     }
     let stage = |step: &PlanStep| (step.attempt, step.end_offset.is_some());
-    for step in &mut told.steps {
+    for step in &mut received.steps {
         let known = held.steps.iter().find(|known| known.step_id == step.step_id);
         if let Some(known) = known.filter(|known| stage(known) > stage(step)) {
             step.clone_from(known);
         }
     }
-    Some(Arc::new(told))
+    Some(Arc::new(received))
 }

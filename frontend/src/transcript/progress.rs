@@ -23,21 +23,21 @@ pub struct Progress {
 }
 
 impl From<ToolCallProgress> for Progress {
-    fn from(told: ToolCallProgress) -> Self {
-        let percent = told.progress.as_f64().zip(told.total.as_ref().and_then(serde_json::Number::as_f64));
+    fn from(event: ToolCallProgress) -> Self {
+        let percent = event.progress.as_f64().zip(event.total.as_ref().and_then(serde_json::Number::as_f64));
         let percent = percent.filter(|(_, total)| *total > 0.0).map(|(done, total)| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped to 0 to 100")]
             let percent = (100.0 * done / total).clamp(0.0, 100.0) as u8;
             percent
         });
-        let message = told.message.map(|message| {
+        let message = event.message.map(|message| {
             let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
             let (start, is_more) = beginning(&words, MAX_MESSAGE_CHARS);
             if is_more { format!("{start}…") } else { words }
         });
         Self {
-            done: short(&told.progress),
-            total: told.total.as_ref().map(short),
+            done: short(&event.progress),
+            total: event.total.as_ref().map(short),
             percent,
             message: message.filter(|message| !message.is_empty()),
         }

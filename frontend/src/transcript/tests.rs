@@ -1,8 +1,8 @@
 //! Tests of the transcript with complete sequences of events, and the helpers that create them.
 
 mod activity;
+mod approval;
 mod branches;
-mod consent;
 mod cut_texts;
 mod earlier;
 mod planned;
@@ -95,9 +95,9 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
 #[test]
 fn text_that_turns_into_reasoning_is_removed_once() {
     let taken_back = |reasoning_id: i64, content: &str| {
-        let thought = |reasoning_id| Reasoning { reasoning_id, text: "Hm, hm".to_owned(), ..Reasoning::default() };
-        let ChatEvent::Snapshot(told) = snapshot(1, content, vec![]) else { unreachable!() };
-        ChatEvent::Snapshot(Snapshot { reasoning: (0..=reasoning_id).map(thought).collect(), ..told })
+        let reasoning = |reasoning_id| Reasoning { reasoning_id, text: "Hm, hm".to_owned(), ..Reasoning::default() };
+        let ChatEvent::Snapshot(snapshot) = snapshot(1, content, vec![]) else { unreachable!() };
+        ChatEvent::Snapshot(Snapshot { reasoning: (0..=reasoning_id).map(reasoning).collect(), ..snapshot })
     };
     let mut transcript = Transcript::default();
     let mut hear = |event: ChatEvent| {
@@ -147,7 +147,7 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         provider: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         files: Vec::new(),
         conversation_deleted: false,
     })
@@ -265,7 +265,7 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         provider: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         feedback: None,
         created_at: at,
         completed_at: None,

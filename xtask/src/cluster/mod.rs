@@ -135,7 +135,7 @@ impl Drop for Load {
 
 impl Cluster {
     fn start(folder: &Path, program: &Path, bench: &Path, witness: &str, replicas: usize) -> Result<Self> {
-        let nodes = Nodes::start(Programs::find()?, folder)?;
+        let nodes = Nodes::start(Programs::find_or_install()?, folder)?;
         let ports = (0..replicas).map(|_| free_port()).collect::<Result<Vec<_>>>()?;
         let proxy = Proxy::start(folder, &nodes, &ports)?;
         let model_port = free_port()?.to_string();

@@ -49,20 +49,20 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Finds the programs, or installs them.
-    pub(super) fn find() -> Result<Self> {
-        if let Some(found) = Self::look() {
+    pub(super) fn find_or_install() -> Result<Self> {
+        if let Some(found) = Self::find() {
             return Ok(found);
         }
         let packages = ["mariadb-server", "mariadb-client", "galera-4", "rsync", "haproxy"];
         if debian::can_install() {
             debian::install(&packages)?;
         }
-        Self::look().with_context(|| {
+        Self::find().with_context(|| {
             format!("a cluster needs MariaDB with Galera and HAProxy: install {}", packages.join(", "))
         })
     }
 
-    fn look() -> Option<Self> {
+    fn find() -> Option<Self> {
         shell::find_program("rsync").and(shell::find_program("haproxy"))?;
         Some(Self {
             server: shell::find_program("mariadbd")?,

@@ -1,4 +1,4 @@
-//! OpenID Connect client: settings (`settings`), provider metadata (`issuer`, `description`), HTTP client
+//! OpenID Connect client: settings (`settings`), provider metadata (`provider`, `description`), HTTP client
 //! (`transport`), authorization requests (`flow`), redemption of codes (`redeem`), ID tokens (`id_token`) and their
 //! claims (`claims`). `identity_sign_in` finds the account.
 
@@ -7,7 +7,7 @@ mod description;
 mod error;
 mod flow;
 mod id_token;
-mod issuer;
+mod provider;
 mod redeem;
 mod settings;
 mod transport;
@@ -16,5 +16,5 @@ pub(crate) use claims::Claims;
 pub use error::OpenIdError;
 pub(crate) use flow::Flow;
 pub use flow::Purpose;
-pub(crate) use issuer::Issuer;
+pub(crate) use provider::IdentityProvider;
 pub use settings::OpenIdSettings;

@@ -19,7 +19,7 @@ use super::{
     error::OpenIdError,
     flow::Flow,
     id_token::{Fields, Jwt, TokenError, Verified},
-    issuer::{Connection, Issuer, error_line},
+    provider::{Connection, IdentityProvider, error_line},
     settings::{OpenIdSettings, is_subject},
 };
 
@@ -33,7 +33,7 @@ const KNOWN_ERRORS: [&str; 6] = [
     "invalid_scope",
 ];
 
-impl Issuer {
+impl IdentityProvider {
     /// Redeems a code for the user's claims. `back` is the redirect URI for which the code was issued. Fails with
     /// `Busy` if too many codes are being redeemed, with `Unreachable`, or with `Untrusted` if the response proves
     /// nothing.

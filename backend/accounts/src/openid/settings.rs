@@ -73,7 +73,7 @@ mod tests {
     use super::OpenIdSettings;
 
     #[test]
-    fn issuers_need_tls_except_on_localhost() {
+    fn issuer_urls_need_tls_except_on_localhost() {
         for address in
             ["https://id.example.org", "https://id.example.org/realms/a/", "http://localhost:8080", "http://[::1]/x"]
         {

@@ -13,7 +13,7 @@ pub(crate) struct NewIdentityRow {
     pub(crate) subject: String,
     pub(crate) label: String,
     /// `true` if the owner has just signed in with the identity.
-    pub(crate) is_used: bool,
+    pub(crate) has_signed_in: bool,
 }
 
 /// The owner of an identity. `id` is the identity's row ID.
@@ -46,7 +46,7 @@ pub(crate) async fn create(tx: &mut Transaction, user: UserId, new: &NewIdentity
         .bind(&new.issuer)
         .bind(&new.subject)
         .bind(&new.label);
-    let done = query.bind(time).bind(new.is_used.then_some(time)).execute().await?;
+    let done = query.bind(time).bind(new.has_signed_in.then_some(time)).execute().await?;
     Ok(done.inserted_id)
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i6
 }
 
 /// Records a sign-in with an identity, and its current label.
-pub(crate) async fn used(db: &Database, id: i64, label: &str) -> sqlx::Result<()> {
+pub(crate) async fn record_use(db: &Database, id: i64, label: &str) -> sqlx::Result<()> {
     db.writer()
         .query("UPDATE identities SET last_used_at = ?, label = ? WHERE id = ?")
         .bind(now())

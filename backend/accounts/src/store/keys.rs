@@ -152,7 +152,7 @@ pub(crate) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Resu
 }
 
 /// Returns the IDs of those API keys that are still valid, each with its owner's permission generation.
-pub(crate) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
+pub(crate) async fn list_valid(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
     let mut query = db.reader().query(select!(
         "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \
          WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > "

@@ -209,7 +209,7 @@ pub(crate) async fn delete_expired(db: &Database, of_deactivated: DateTime<Utc>)
 }
 
 /// Returns the IDs of those sessions that are still valid, each with its owner's permission generation.
-pub(crate) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
+pub(crate) async fn list_valid(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
     let mut query = db.reader().query(select!(
         "SELECT s.id, u.generation FROM sessions s JOIN users u ON u.id = s.user_id \
          WHERE u.deactivated_at IS NULL AND s.expires_at > "

@@ -14,7 +14,14 @@ const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND r
 /// An ID that no user has, lower than all user IDs.
 pub(crate) const NO_USER: UserId = UserId(0);
 
-const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
+/// The columns of a [`UserRow`].
+macro_rules! user_columns {
+    () => {
+        "id, name, role, created_at, deactivated_at, deleted_at"
+    };
+}
+
+const FIND: &str = concat!("SELECT ", user_columns!(), " FROM users WHERE id = ?");
 
 // Two updates: one that changes the row, and one that changes it back. A lock alone would not be enough, because nodes
 // of a database cluster replicate changed rows but not locks. If transactions on two nodes change the same row, only
@@ -168,9 +175,7 @@ pub(crate) async fn find_in(tx: &mut Transaction, id: UserId) -> sqlx::Result<Op
 
 pub(crate) async fn list(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?"
-        ))
+        .query(select!(concat!("SELECT ", user_columns!(), " FROM users WHERE id > ? ORDER BY id LIMIT ?")))
         .bind(after)
         .bind(limit)
         .fetch_all()

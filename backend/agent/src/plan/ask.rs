@@ -49,7 +49,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
         react.recorder.model_called(&call).await?;
         react.usage += call.usage;
         match text {
-            Ok(text) => return Ok(Some(react.runner.secrets.hide(text).into_owned())),
+            Ok(text) => return Ok(Some(react.runner.secrets.redact(text).into_owned())),
             Err(AgentError::Model(error)) if temperature.is_some() && error.refuses_temperature() => {}
             Err(AgentError::Model(error)) => {
                 let purpose = purpose.as_str();

@@ -78,7 +78,7 @@ fn envelope<R>(react: &AgentLoop<'_, R>) -> Value {
 /// Returns the newest messages before the question, as many as fit into [`MAX_PLANNED_EARLIER_BYTES`].
 fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
     let mut budget = MAX_PLANNED_EARLIER_BYTES;
-    let mut context = Vec::new();
+    let mut earlier = Vec::new();
     for message in messages.iter().rev() {
         let (from, said) = match message {
             ModelMessage::User(parts) => ("person", UserPart::join_texts(parts)),
@@ -91,10 +91,10 @@ fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
         }
         let Some(left) = budget.checked_sub(said.len()) else { break };
         budget = left;
-        context.push(json!({"from": from, "words": said}));
+        earlier.push(json!({"from": from, "words": said}));
     }
-    context.reverse();
-    context
+    earlier.reverse();
+    earlier
 }
 
 fn text(block: &AssistantBlock) -> Option<&str> {
@@ -177,10 +177,10 @@ mod tests {
         let said = |content: String| ModelMessage::Assistant(vec![AssistantBlock::Text { text: content }]);
         let messages =
             vec![said("x".repeat(4000)), said("y".repeat(MAX_PLANNED_EARLIER_BYTES)), said("z".repeat(9000))];
-        let context = earlier(&messages);
-        let first: Vec<String> = context.iter().map(|one| one["words"].to_string().chars().take(2).collect()).collect();
+        let sent = earlier(&messages);
+        let first: Vec<String> = sent.iter().map(|one| one["words"].to_string().chars().take(2).collect()).collect();
         assert_eq!(first, ["\"x", "\"y", "\"z"]);
-        assert!(context.iter().all(|one| one["words"].to_string().len() < 4200));
+        assert!(sent.iter().all(|one| one["words"].to_string().len() < 4200));
         assert_eq!(earlier(&vec![said("z".repeat(9000)); 9]).len(), 3);
     }
 }

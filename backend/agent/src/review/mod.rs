@@ -98,7 +98,7 @@ impl Reviewers {
         let count = |verdict| votes.iter().filter(|vote| vote.verdict == verdict).count();
         let (approve, reject) = (count(Verdict::Approve), count(Verdict::Reject));
         let decides = self.mode == ReviewMode::Decide && approve + reject >= self.quorum && approve != reject;
-        let ruling = decides.then(|| {
+        let outcome = decides.then(|| {
             let (decision, verdict) = if approve > reject {
                 (Decision::Approve, Verdict::Approve)
             } else {
@@ -107,7 +107,7 @@ impl Reviewers {
             let reasons: Vec<String> = votes.iter().filter(|vote| vote.verdict == verdict).map(reason_text).collect();
             ReviewDecision { decision, reason: reasons.join(" ") }
         });
-        Review { votes, ruling }
+        Review { votes, outcome }
     }
 }
 
@@ -133,22 +133,22 @@ mod tests {
         Vote { model: format!("M{model}"), verdict, reason, usage: Usage::default(), duration_ms: 1 }
     }
 
-    fn ruling(mode: ReviewMode, quorum: usize, letters: &str) -> Option<(Decision, String)> {
+    fn outcome(mode: ReviewMode, quorum: usize, letters: &str) -> Option<(Decision, String)> {
         let reviewers = Reviewers { models: Vec::new(), mode, quorum, timeout: Duration::ZERO };
         let review = reviewers.review(letters.chars().enumerate().map(|(model, letter)| vote(model, letter)).collect());
         assert_eq!(review.votes.len(), letters.len());
-        review.ruling.map(|ruling| (ruling.decision, ruling.reason))
+        review.outcome.map(|outcome| (outcome.decision, outcome.reason))
     }
 
     #[test]
     fn a_quorum_of_votes_decides_by_majority() {
-        let decide = |quorum, letters| ruling(ReviewMode::Decide, quorum, letters);
+        let decide = |quorum, letters| outcome(ReviewMode::Decide, quorum, letters);
         assert_eq!(decide(2, "aa"), Some((Decision::Approve, "M0: a0 M1: a1".to_owned())));
         assert_eq!(decide(2, "rar"), Some((Decision::Deny, "M0: r0 M2: r2".to_owned())));
         assert_eq!(decide(1, "-a-"), Some((Decision::Approve, "M1: a1".to_owned())));
         for (quorum, letters) in [(2, "a-"), (2, "ar"), (2, "--"), (1, "--"), (3, "aa-"), (2, "ar-"), (1, "")] {
             assert_eq!(decide(quorum, letters), None, "{letters}");
         }
-        assert_eq!(ruling(ReviewMode::Advise, 1, "aa"), None);
+        assert_eq!(outcome(ReviewMode::Advise, 1, "aa"), None);
     }
 }

@@ -104,9 +104,9 @@ async fn approved_calls_run_in_order_and_the_model_sees_edited_arguments() {
     assert_eq!(reason(run.outcome), "end_turn");
     assert_eq!(run.calls, [r#"started 7 launch {"n":1}"#, r#"started 8 launch {"n":2}"#]);
     assert_eq!(run.launched, [1, 2]);
-    let context = model.requests()[0].body["messages"][2]["content"].clone();
-    let note = |index: usize| context[index]["content"].to_string().contains("A person changed the arguments");
-    assert_eq!((note(0), note(1)), (false, true), "{context}");
+    let results = model.requests()[0].body["messages"][2]["content"].clone();
+    let note = |index: usize| results[index]["content"].to_string().contains("A person changed the arguments");
+    assert_eq!((note(0), note(1)), (false, true), "{results}");
 }
 
 #[tokio::test]

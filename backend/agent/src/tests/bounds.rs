@@ -65,11 +65,11 @@ async fn arguments_over_the_limit_fail_the_call() {
         let expected =
             [(1, ToolCallStatus::Error, Some("invalid_argument")), (2, ToolCallStatus::Error, Some("unknown_tool"))];
         assert_eq!(ends(&events), expected);
-        let context = &model.requests()[1].body_text;
+        let request = &model.requests()[1].body_text;
         assert!(
-            context.contains("invalid_arguments: longer than 1048576 bytes") && context.len() < 20_000,
+            request.contains("invalid_arguments: longer than 1048576 bytes") && request.len() < 20_000,
             "{}",
-            context.len()
+            request.len()
         );
         model.assert_calls_paired();
     }
@@ -100,8 +100,8 @@ async fn many_results_share_the_output_limit_of_a_step() {
     let limits = Limits::default();
     let (outcome, _) = run(&model, tools, limits, &CancellationToken::new()).await;
     outcome.unwrap();
-    let context = &model.requests()[1].body_text;
-    assert!(context.len() < limits.step_output_bytes + 100_000, "{}", context.len());
-    assert_eq!(context.matches("these are the first 5241 of 65535 bytes").count(), 100);
+    let request = &model.requests()[1].body_text;
+    assert!(request.len() < limits.step_output_bytes + 100_000, "{}", request.len());
+    assert_eq!(request.matches("these are the first 5241 of 65535 bytes").count(), 100);
     model.assert_calls_paired();
 }

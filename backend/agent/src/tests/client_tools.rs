@@ -50,14 +50,14 @@ async fn a_client_tool_takes_precedence_over_a_server_tool_of_the_same_name() {
     model.reply([tool_call("echo", r#"{"n":1}"#)]);
     let (word, events) = run(&model, vec![theirs("echo")], ToolChoice::Auto).await;
     assert_eq!((word.as_str(), ends(&events).len()), ("client_calls", 0));
-    let context: Vec<Value> = model.requests()[0].body["tools"].as_array().unwrap().clone();
-    assert_eq!((context.len(), &context[0]["description"]), (1, &json!("The program's.")));
+    let tools: Vec<Value> = model.requests()[0].body["tools"].as_array().unwrap().clone();
+    assert_eq!((tools.len(), &tools[0]["description"]), (1, &json!("The program's.")));
 }
 
 #[tokio::test]
 async fn the_tool_choice_is_passed_on_and_none_prevents_calls() {
     let model = MockLlm::start().await.unwrap();
-    for (choice, context) in [
+    for (choice, sent) in [
         (ToolChoice::None, json!({"type": "none"})),
         (ToolChoice::Required, json!({"type": "any"})),
         (ToolChoice::Named("look".to_owned()), json!({"type": "tool", "name": "look"})),
@@ -66,6 +66,6 @@ async fn the_tool_choice_is_passed_on_and_none_prevents_calls() {
         model.reply([text("Well. "), tool_call("look", "{}")]);
         let (word, _) = run(&model, vec![theirs("look")], choice).await;
         assert_eq!(word == "client_calls", !is_none, "{word}");
-        assert_eq!(model.requests().last().unwrap().body["tool_choice"], context);
+        assert_eq!(model.requests().last().unwrap().body["tool_choice"], sent);
     }
 }

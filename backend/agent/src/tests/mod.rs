@@ -145,10 +145,10 @@ async fn only_the_hanging_call_of_a_step_times_out() {
     assert!(ends[..9].iter().all(|end| end.1 == ToolCallStatus::Success), "{ends:?}");
     assert_eq!(ends[9], (1, ToolCallStatus::Error, Some("timeout")));
     // Results are returned in the order of the calls, whatever the order in which they ended.
-    let context = &model.requests()[1].body["messages"][2]["content"];
-    let context: Vec<bool> =
-        context.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
-    assert_eq!(context, [&[true][..], &[false; 9]].concat());
+    let results = &model.requests()[1].body["messages"][2]["content"];
+    let results: Vec<bool> =
+        results.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
+    assert_eq!(results, [&[true][..], &[false; 9]].concat());
     model.assert_calls_paired();
 }
 
@@ -204,8 +204,8 @@ async fn a_huge_output_is_truncated_for_storage_and_further_for_the_model() {
         "{}",
         stored.len()
     );
-    let context = &model.requests()[1].body_text;
-    assert!(context.len() <= 2 * limits.model_output_bytes, "{}", context.len());
+    let request = &model.requests()[1].body_text;
+    assert!(request.len() <= 2 * limits.model_output_bytes, "{}", request.len());
     model.assert_calls_paired();
 }
 

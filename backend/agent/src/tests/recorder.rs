@@ -17,7 +17,7 @@ pub(crate) enum RecordedEvent {
     /// [`TurnRecorder::text`]; adjacent texts are joined.
     Text(String),
     /// [`TurnRecorder::reasoning`]: the step and the text.
-    Thought(u32, String),
+    Reasoning(u32, String),
     /// [`TurnRecorder::request_approval`] of a call that has to wait: key, name and arguments.
     Asked(i64, String, String),
     /// [`TurnRecorder::tool_started`]: key, name and arguments.
@@ -75,7 +75,7 @@ impl TurnRecorder for MemoryRecorder {
     }
 
     fn reasoning(&mut self, step: u32, delta: &str) {
-        self.record(RecordedEvent::Thought(step, delta.to_owned()));
+        self.record(RecordedEvent::Reasoning(step, delta.to_owned()));
     }
 
     async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {

@@ -1,15 +1,41 @@
 //! Writes a conversation as JSON for other software, piece by piece: the JSON of the API, and a `version`.
 
 use serde::Serialize;
-use tallybook_protocol::{ConversationSummary, Message, MessageId, ToolCall};
+use serde_json::Value;
+use tallybook_protocol::{AccountFile, ConversationSummary, Message, MessageId, ToolCall};
 
 use crate::store::rows::{ConversationRow, StoredSummary};
 
 /// Version of the file format. It is incremented when existing readers could no longer read the file.
 const VERSION: u32 = 1;
 
-/// The end of the file.
+/// The end of an object whose last list stays open: of a conversation or an account.
 pub(crate) const END: &str = "]}\n";
+
+/// Returns the line of an account before its files. `account` is an object.
+pub(crate) fn account_head(account: &Value) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Head<'a> {
+        #[serde(flatten)]
+        account: &'a Value,
+        files: [AccountFile; 0],
+    }
+    open_list(&Head { account, files: [] })
+}
+
+/// Returns the JSON of files, `is_first` if they begin the list.
+pub(crate) fn files(files: &[AccountFile], is_first: bool) -> serde_json::Result<String> {
+    let list = serde_json::to_string(files)?;
+    let items = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or_default();
+    Ok(if is_first { items.to_owned() } else { format!(",{items}") })
+}
+
+/// Returns the JSON of `head`, whose last field is an empty list. The list stays open: its items follow one by one.
+fn open_list(head: &impl Serialize) -> serde_json::Result<String> {
+    let mut json = serde_json::to_string(head)?;
+    json.truncate(json.len() - "]}".len());
+    Ok(json)
+}
 
 /// Returns everything before the messages.
 pub(crate) fn head(row: &ConversationRow, summaries: &[StoredSummary]) -> serde_json::Result<String> {
@@ -26,10 +52,7 @@ pub(crate) fn head(row: &ConversationRow, summaries: &[StoredSummary]) -> serde_
     }
     let active_message_id = row.running_message_id();
     let head = Head { version: VERSION, summary: row.summary(), active_message_id, summaries, messages: [] };
-    let mut json = serde_json::to_string(&head)?;
-    // The list stays open: the messages follow one by one.
-    json.truncate(json.len() - "]}".len());
-    Ok(json)
+    open_list(&head)
 }
 
 /// A message that is written piece by piece: its beginning, its tool calls, and the rest.

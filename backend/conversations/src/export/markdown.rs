@@ -103,12 +103,12 @@ impl MessageWriter {
     /// text before each of them is added first.
     fn push_reasoning_before(&mut self, text: &mut String, calls: i64) {
         let all = std::mem::take(&mut self.message.reasoning);
-        let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
+        let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|reasoning| reasoning.calls_before <= calls);
         self.message.reasoning = later;
-        for thought in &here {
-            self.push_marks(text, calls, thought.offset);
-            self.push_text(text, thought.offset);
-            push_reasoning(text, thought);
+        for reasoning in &here {
+            self.push_marks(text, calls, reasoning.offset);
+            self.push_text(text, reasoning.offset);
+            push_reasoning(text, reasoning);
         }
         self.push_marks(text, calls, i64::MAX);
     }
@@ -175,11 +175,11 @@ fn push_text(text: &mut String, content: &str) {
 }
 
 /// Adds the model's reasoning, always as plain text.
-fn push_reasoning(text: &mut String, thought: &Reasoning) {
-    let took = thought.duration_ms.map(|ms| format!(" for {} s", (ms + 500) / 1000)).unwrap_or_default();
+fn push_reasoning(text: &mut String, reasoning: &Reasoning) {
+    let took = reasoning.duration_ms.map(|ms| format!(" for {} s", (ms + 500) / 1000)).unwrap_or_default();
     push_block(text, &format!("**Thought**{took}"));
-    push_block(text, &fenced("text", &thought.text));
-    if thought.truncated {
+    push_block(text, &fenced("text", &reasoning.text));
+    if reasoning.truncated {
         push_block(text, "*The rest was not stored.*");
     }
 }
@@ -346,7 +346,7 @@ mod tests {
             siblings: Vec::new(),
             provider: None,
             model: None,
-            told: None,
+            context: None,
             feedback: None,
             created_at: DateTime::UNIX_EPOCH,
             completed_at: None,

@@ -12,6 +12,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use serde_json::Value;
 use tallybook_accounts::UserId;
 use tallybook_files::{FilesError, Variant};
 use tallybook_protocol::{Message, MessageFile, MessageId, MessageStatus, ToolCall};
@@ -42,6 +43,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of conversations per read when all conversations are exported.
 const CONVERSATIONS_AT_ONCE: u32 = 50;
+
+/// Number of files per read when an account is exported.
+const FILES_AT_ONCE: u32 = 200;
 
 /// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +85,10 @@ impl ConversationService {
         Ok(Export { title, parts })
     }
 
-    /// Writes `beginning`, and then all conversations of the user with all versions of their messages, as one line of
-    /// JSON each.
-    pub async fn export_all(&self, user: UserId, beginning: String) -> Result<ExportParts, ServiceError> {
-        self.export(user, ExportSource::All { beginning }).await
+    /// Writes the object `account` with a list of the user's files, and then all conversations of the user with all
+    /// versions of their messages, as one line of JSON each.
+    pub async fn export_all(&self, user: UserId, account: Value) -> Result<ExportParts, ServiceError> {
+        self.export(user, ExportSource::All { account }).await
     }
 
     async fn export(&self, user: UserId, what: ExportSource) -> Result<ExportParts, ServiceError> {
@@ -129,7 +133,7 @@ enum ExportError {
 /// The content of a file.
 enum ExportSource {
     Conversation(Box<ConversationRow>, ExportFormat),
-    All { beginning: String },
+    All { account: Value },
 }
 
 /// The messages of a conversation that are written.
@@ -148,7 +152,7 @@ async fn write_export(
     what: ExportSource,
     sender: Sender,
 ) -> Result<bool, ExportError> {
-    let beginning = match what {
+    let account = match what {
         ExportSource::Conversation(row, ExportFormat::Zip) => {
             return write_archive(context, user, &row, Output::archive(sender)).await;
         }
@@ -156,10 +160,10 @@ async fn write_export(
             let mut output = Output::plain(sender);
             return write_conversation(context, user, &row, format, BranchScope::Branch, &mut output).await;
         }
-        ExportSource::All { beginning } => beginning,
+        ExportSource::All { account } => account,
     };
     let mut output = Output::plain(sender);
-    let mut wanted = output.send(beginning).await?;
+    let mut wanted = write_account(context, user, &account, &mut output).await?;
     let mut last = ConversationId::default();
     while wanted {
         let rows = conversations::list_after(&context.db, user, last, CONVERSATIONS_AT_ONCE).await?;
@@ -169,6 +173,26 @@ async fn write_export(
             wanted = wanted
                 && write_conversation(context, user, row, ExportFormat::Json, BranchScope::All, &mut output).await?;
         }
+    }
+    Ok(false)
+}
+
+/// Writes the line of the account, with a list of all files, of which some may be in no message. Returns `false` if the
+/// client stopped reading.
+async fn write_account(
+    context: &Context,
+    user: UserId,
+    account: &Value,
+    output: &mut Output,
+) -> Result<bool, ExportError> {
+    let mut wanted = output.send(json::account_head(account)?).await?;
+    let mut last = Uuid::nil();
+    while wanted {
+        let files = context.files.list_after(user, last, FILES_AT_ONCE).await?;
+        let is_first = last.is_nil();
+        let Some(end) = files.last() else { return Ok(output.send(json::END).await?) };
+        last = end.file.id;
+        wanted = output.send(json::files(&files, is_first)?).await?;
     }
     Ok(false)
 }

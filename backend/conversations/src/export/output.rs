@@ -21,7 +21,7 @@ const READER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The rest of a file cannot be written: the database failed, the server is shutting down, or the client took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the export was broken off")]
+#[error("the export was cut off")]
 pub struct ExportAborted;
 
 /// A channel of the portions of a file.

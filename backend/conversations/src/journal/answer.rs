@@ -185,7 +185,7 @@ impl Item {
         for item in items {
             match item {
                 Self::Call(call) => calls.push(call),
-                Self::Reasoning(thought) => reasoning.push(thought),
+                Self::Reasoning(part) => reasoning.push(part),
             }
         }
         (calls, reasoning)

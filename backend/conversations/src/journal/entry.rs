@@ -92,7 +92,7 @@ pub(crate) fn event_bytes(event: &ChatEvent) -> usize {
         texts + reviews(&call.reviews)
     };
     let calls = |calls: &[ToolCall]| calls.iter().map(call).sum::<usize>();
-    let thoughts = |reasoning: &[Reasoning]| reasoning.iter().map(|thought| thought.text.len()).sum::<usize>();
+    let reasoning = |parts: &[Reasoning]| parts.iter().map(|part| part.text.len()).sum::<usize>();
     let texts = match event {
         ChatEvent::MessageStart(start) => start.content.len(),
         ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
@@ -112,13 +112,13 @@ pub(crate) fn event_bytes(event: &ChatEvent) -> usize {
         ChatEvent::MessageEnd(end) => {
             end.content.len()
                 + calls(&end.tool_calls)
-                + thoughts(&end.reasoning)
+                + reasoning(&end.reasoning)
                 + end.plan.as_ref().map_or(0, plan_bytes)
         }
         ChatEvent::Snapshot(snapshot) => {
             snapshot.content.len()
                 + calls(&snapshot.tool_calls)
-                + thoughts(&snapshot.reasoning)
+                + reasoning(&snapshot.reasoning)
                 + snapshot.plan.as_ref().map_or(0, plan_bytes)
         }
         ChatEvent::Error(error) => error.error.len(),

@@ -83,7 +83,7 @@ impl TurnLog {
     }
 
     /// Returns `true` if the log ended without the turn's last event, because the rest could not be read.
-    pub(crate) fn is_broken_off(&self) -> bool {
+    pub(crate) fn is_incomplete(&self) -> bool {
         let state = self.state.lock();
         state.ended && !state.has_terminal
     }
@@ -226,10 +226,10 @@ pub(crate) struct State {
     /// For text deltas that may not be stored yet: where each delta ends, in bytes of the answer's text, and its
     /// sequence number.
     delta_ends: VecDeque<(usize, i64)>,
-    /// Reasoning that may not be stored yet, with sequence numbers. `last_thought` is the last such number, stored or
+    /// Reasoning that may not be stored yet, with sequence numbers. `last_reasoning_seq` is the last such number, stored or
     /// not.
-    thoughts: VecDeque<(i64, ReasoningDelta)>,
-    last_thought: Option<i64>,
+    reasoning: VecDeque<(i64, ReasoningDelta)>,
+    last_reasoning_seq: Option<i64>,
     /// The most recent snapshot, and the sequence number that was next when it was made. It lives while a subscriber
     /// holds it.
     pub(crate) snapshot: (i64, WeakLogEntry),
@@ -298,15 +298,15 @@ impl State {
             // A snapshot is stored together with all text before it.
             ChatEvent::Snapshot(_) => self.delta_ends.clear(),
             ChatEvent::ReasoningDelta(delta) => {
-                self.thoughts.push_back((seq, delta.clone()));
-                self.last_thought = Some(seq);
+                self.reasoning.push_back((seq, delta.clone()));
+                self.last_reasoning_seq = Some(seq);
             }
             _ => {}
         }
     }
 
     pub(crate) fn all_text(&self) -> Stored {
-        Stored { text_bytes: self.progress.content.len(), reasoning_seq: self.last_thought.unwrap_or(-1) }
+        Stored { text_bytes: self.progress.content.len(), reasoning_seq: self.last_reasoning_seq.unwrap_or(-1) }
     }
 
     /// Collects text and reasoning under one lock, so that no event stored later has a lower sequence number.
@@ -315,10 +315,10 @@ impl State {
             self.text_from(stored.text_bytes).into_iter().map(|(seq, text)| (seq, ChatEvent::ContentDelta(text)));
         let text: Vec<_> = text.collect();
         let text_bytes = self.delta_ends.back().map_or(stored.text_bytes, |(end, _)| *end);
-        let thoughts = self.reasoning_after(stored.reasoning_seq);
-        let thoughts = thoughts.into_iter().map(|(seq, thought)| (seq, ChatEvent::ReasoningDelta(thought)));
-        let reasoning_seq = self.last_thought.unwrap_or(stored.reasoning_seq).max(stored.reasoning_seq);
-        (text.into_iter().chain(thoughts).collect(), Stored { text_bytes, reasoning_seq })
+        let reasoning = self.reasoning_after(stored.reasoning_seq);
+        let reasoning = reasoning.into_iter().map(|(seq, reasoning)| (seq, ChatEvent::ReasoningDelta(reasoning)));
+        let reasoning_seq = self.last_reasoning_seq.unwrap_or(stored.reasoning_seq).max(stored.reasoning_seq);
+        (text.into_iter().chain(reasoning).collect(), Stored { text_bytes, reasoning_seq })
     }
 
     fn text_from(&mut self, offset: usize) -> Vec<(i64, ContentDelta)> {
@@ -345,22 +345,22 @@ impl State {
     }
 
     fn reasoning_after(&mut self, seq: i64) -> Vec<(i64, ReasoningDelta)> {
-        while self.thoughts.front().is_some_and(|(number, _)| *number <= seq) {
-            self.thoughts.pop_front();
+        while self.reasoning.front().is_some_and(|(number, _)| *number <= seq) {
+            self.reasoning.pop_front();
         }
         let mut pieces: Vec<(i64, ReasoningDelta)> = Vec::new();
-        for (seq, thought) in &self.thoughts {
+        for (seq, reasoning) in &self.reasoning {
             match pieces.last_mut() {
                 Some((last, piece))
-                    if piece.reasoning_id == thought.reasoning_id
-                        && piece.delta.len() + thought.delta.len() <= MAX_STORED_TEXT_BYTES =>
+                    if piece.reasoning_id == reasoning.reasoning_id
+                        && piece.delta.len() + reasoning.delta.len() <= MAX_STORED_TEXT_BYTES =>
                 {
-                    piece.delta.push_str(&thought.delta);
-                    piece.duration_ms = thought.duration_ms;
-                    piece.truncated |= thought.truncated;
+                    piece.delta.push_str(&reasoning.delta);
+                    piece.duration_ms = reasoning.duration_ms;
+                    piece.truncated |= reasoning.truncated;
                     *last = *seq;
                 }
-                _ => pieces.push((*seq, thought.clone())),
+                _ => pieces.push((*seq, reasoning.clone())),
             }
         }
         pieces
@@ -417,29 +417,29 @@ mod tests {
     #[test]
     fn reasoning_is_stored_per_step_and_each_delta_once() {
         let log = TurnLog::new(MessageId(7), 1);
-        let thought = |reasoning_id, reasoning_offset, delta: &str, duration_ms| {
+        let reasoning = |reasoning_id, reasoning_offset, delta: &str, duration_ms| {
             let delta = delta.to_owned();
             ReasoningDelta { reasoning_id, reasoning_offset, delta, duration_ms, ..ReasoningDelta::default() }
         };
-        let first = [thought(0, 0, "Let ", None), thought(0, 4, "me", None), thought(0, 6, "", Some(12))];
+        let first = [reasoning(0, 0, "Let ", None), reasoning(0, 4, "me", None), reasoning(0, 6, "", Some(12))];
         for delta in first {
             log.append(ChatEvent::ReasoningDelta(delta));
         }
         log.append(delta(0, 3));
-        log.append(ChatEvent::ReasoningDelta(thought(1, 0, "And", None)));
+        log.append(ChatEvent::ReasoningDelta(reasoning(1, 0, "And", None)));
         let nothing = Stored { text_bytes: 0, reasoning_seq: -1 };
         let (events, stored) = log.unstored(nothing);
         let expected = [
             (3, delta(0, 3)),
-            (2, ChatEvent::ReasoningDelta(thought(0, 0, "Let me", Some(12)))),
-            (4, ChatEvent::ReasoningDelta(thought(1, 0, "And", None))),
+            (2, ChatEvent::ReasoningDelta(reasoning(0, 0, "Let me", Some(12)))),
+            (4, ChatEvent::ReasoningDelta(reasoning(1, 0, "And", None))),
         ];
         assert_eq!((events, stored), (expected.to_vec(), Stored { text_bytes: 3, reasoning_seq: 4 }));
         assert_eq!(log.all_text(), stored);
         // If the outcome of the commit is unknown, the same events can be requested again.
         assert_eq!(log.unstored(nothing).0.len(), 3);
         assert_eq!(log.unstored(stored), (vec![], stored));
-        log.append(ChatEvent::ReasoningDelta(thought(1, 3, " so", None)));
-        assert_eq!(log.unstored(stored).0, [(5, ChatEvent::ReasoningDelta(thought(1, 3, " so", None)))]);
+        log.append(ChatEvent::ReasoningDelta(reasoning(1, 3, " so", None)));
+        assert_eq!(log.unstored(stored).0, [(5, ChatEvent::ReasoningDelta(reasoning(1, 3, " so", None)))]);
     }
 }

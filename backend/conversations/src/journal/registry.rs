@@ -16,9 +16,17 @@ use crate::journal::log::TurnLog;
 /// The logs of turns that run in this process, and of other turns that are followed here.
 #[derive(Debug, Default)]
 pub struct Journal {
+    /// The logs of turns that run in this process.
     live: Mutex<HashMap<MessageId, Arc<TurnLog>>>,
-    shared: SharedLogs,
+    /// The logs of other turns that are followed or being read. Unused slots are removed at each lookup.
+    stored: Mutex<HashMap<Key, Arc<Slot>>>,
 }
+
+/// A turn (its assistant message) and an epoch.
+type Key = (MessageId, i32);
+
+/// Locked while the log is read. The reference is weak, so only subscribers keep the log alive.
+type Slot = tokio::sync::Mutex<Weak<TurnLog>>;
 
 impl Journal {
     /// Creates and registers the log of a turn, which is identified by its assistant message.
@@ -33,15 +41,32 @@ impl Journal {
         self.live.lock().get(&message_id).cloned()
     }
 
-    /// Returns the log of a turn that does not run in this process. `read` builds it from what is stored; concurrent
-    /// followers share one log.
+    /// Returns the log of a turn that does not run in this process: the log that a subscriber already follows, otherwise
+    /// the result of `read`. Concurrent callers wait for the first caller's read.
     pub async fn find_or_read(
         &self,
         message_id: MessageId,
         epoch: i32,
         read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
     ) -> sqlx::Result<Arc<TurnLog>> {
-        self.shared.find_or_read((message_id, epoch), read).await
+        let slot = self.slot((message_id, epoch));
+        let mut held = with_default_timeout(async { Ok(slot.lock().await) }).await?;
+        if let Some(log) = held.upgrade().filter(|log| !log.is_incomplete()) {
+            return Ok(log);
+        }
+        // `read` runs several statements, each with its own timeout. Without this overall timeout, waiting callers
+        // would wait for their sum.
+        let log = with_default_timeout(read).await?;
+        *held = Arc::downgrade(&log);
+        Ok(log)
+    }
+
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        let mut slots = self.stored.lock();
+        // A slot that a caller uses has a second owner. Other slots stay only while a subscriber holds their log.
+        slots
+            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|held| held.strong_count() > 0));
+        Arc::clone(slots.entry(key).or_default())
     }
 
     /// Removes a turn's log and ends its subscribers' streams once they have read what is there. If the turn was
@@ -56,45 +81,6 @@ impl Journal {
     }
 }
 
-/// A turn (its assistant message) and an epoch.
-type Key = (MessageId, i32);
-
-/// Locked while the log is read. The reference is weak, so only subscribers keep the log alive.
-type Slot = tokio::sync::Mutex<Weak<TurnLog>>;
-
-/// The logs that are followed or being read. Unused slots are removed at each lookup.
-#[derive(Debug, Default)]
-struct SharedLogs(Mutex<HashMap<Key, Arc<Slot>>>);
-
-impl SharedLogs {
-    /// Returns the log if a subscriber holds it, and otherwise the result of `read`. Concurrent callers wait for the
-    /// first caller's read.
-    pub(crate) async fn find_or_read(
-        &self,
-        key: Key,
-        read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
-    ) -> sqlx::Result<Arc<TurnLog>> {
-        let slot = self.slot(key);
-        let mut held = with_default_timeout(async { Ok(slot.lock().await) }).await?;
-        if let Some(log) = held.upgrade().filter(|log| !log.is_broken_off()) {
-            return Ok(log);
-        }
-        // `read` runs several statements, each with its own timeout. Without this overall timeout, waiting callers
-        // would wait for their sum.
-        let log = with_default_timeout(read).await?;
-        *held = Arc::downgrade(&log);
-        Ok(log)
-    }
-
-    fn slot(&self, key: Key) -> Arc<Slot> {
-        let mut slots = self.0.lock();
-        // A slot that a caller uses has a second owner. Other slots stay only while a subscriber holds their log.
-        slots
-            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|held| held.strong_count() > 0));
-        Arc::clone(slots.entry(key).or_default())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{
@@ -106,45 +92,45 @@ mod tests {
     use tallybook_protocol::MessageId;
     use tokio::task::yield_now;
 
-    use crate::journal::registry::{SharedLogs, TurnLog};
+    use crate::journal::registry::{Journal, TurnLog};
 
     #[tokio::test]
     async fn concurrent_callers_share_one_read_and_only_they_keep_the_log() {
-        let (shared, reads) = (SharedLogs::default(), AtomicUsize::new(0));
+        let (journal, reads) = (Journal::default(), AtomicUsize::new(0));
         let key = (MessageId(7), 1);
         let read = async || {
             reads.fetch_add(1, Ordering::SeqCst);
             yield_now().await;
             Ok(Arc::new(TurnLog::copy(key.0, key.1)))
         };
-        let logs = join_all((0..20).map(|_| shared.find_or_read(key, read()))).await;
+        let logs = join_all((0..20).map(|_| journal.find_or_read(key.0, key.1, read()))).await;
         let first = logs[0].as_ref().unwrap();
         assert!(logs.iter().all(|log| Arc::ptr_eq(log.as_ref().unwrap(), first)));
         assert_eq!(reads.load(Ordering::SeqCst), 1);
 
         first.end();
-        let reopened = shared.find_or_read(key, read()).await.unwrap();
+        let reopened = journal.find_or_read(key.0, key.1, read()).await.unwrap();
         assert!(!Arc::ptr_eq(&reopened, first), "a broken log is not shared");
         drop((logs, reopened));
         for message in 8..20 {
-            shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
+            journal.find_or_read(MessageId(message), 1, read()).await.unwrap();
         }
-        assert_eq!(shared.0.lock().len(), 1, "a log without subscribers is removed");
+        assert_eq!(journal.stored.lock().len(), 1, "a log without subscribers is removed");
     }
 
     #[tokio::test]
     async fn a_failed_read_is_retried_by_the_next_caller() {
-        let shared = SharedLogs::default();
+        let journal = Journal::default();
         let key = (MessageId(7), 1);
-        assert!(shared.find_or_read(key, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
-        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
+        assert!(journal.find_or_read(key.0, key.1, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
+        assert!(journal.find_or_read(key.0, key.1, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_read_that_hangs_times_out_and_does_not_block_later_callers() {
-        let shared = SharedLogs::default();
+        let journal = Journal::default();
         let key = (MessageId(7), 1);
-        assert!(shared.find_or_read(key, std::future::pending()).await.is_err());
-        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
+        assert!(journal.find_or_read(key.0, key.1, std::future::pending()).await.is_err());
+        assert!(journal.find_or_read(key.0, key.1, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
     }
 }

@@ -93,14 +93,14 @@ pub async fn find_stored(
     let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
     let rows = tx.query(LIST_PARTIAL).bind(message_id).fetch_all().await?;
     let text_bytes = joined(rows)?.content.len();
-    let last_thought = tx
+    let last_reasoning_seq = tx
         .query(
             "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
              WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'",
         )
         .bind(message_id)
         .bind(epoch);
-    Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_value().await? }, last_seq))
+    Ok((Stored { text_bytes, reasoning_seq: last_reasoning_seq.fetch_value().await? }, last_seq))
 }
 
 /// Like [`find_last_seq`], but reads within a transaction.

@@ -164,7 +164,7 @@ mod tests {
             usage: Usage::default(),
             provider: None,
             model: None,
-            told: None,
+            context: None,
             files: Vec::new(),
             conversation_deleted: false,
         })

@@ -28,8 +28,8 @@ use crate::{
 /// Time that deleting conversations waits for their turns to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum number of conversations that one statement hides.
-const HIDDEN_AT_ONCE: u32 = 200;
+/// Maximum number of conversations that one statement deletes.
+const DELETED_AT_ONCE: u32 = 200;
 
 impl ConversationService {
     /// Creates an empty conversation.
@@ -121,7 +121,7 @@ impl ConversationService {
         let context = &self.context;
         let id = context.find_conversation(user, uuid).await?.id;
         let at = context.db.reader().now().await?;
-        if !with_retries(|| conversations::hide_conversation(&context.db, user, uuid, at)).await? {
+        if !with_retries(|| conversations::soft_delete_conversation(&context.db, user, uuid, at)).await? {
             return Err(ServiceError::NotFound);
         }
         context.feeds.announce(user);
@@ -134,15 +134,15 @@ impl ConversationService {
     pub async fn delete_all_conversations(&self, user: UserId) -> Result<u64, ServiceError> {
         let context = &self.context;
         let (mut deleted, mut claimed) = (0, Vec::new());
-        let hidden = self.hide_all(user, &mut deleted, &mut claimed).await;
-        // After a failure, some of them are hidden.
+        let done = self.soft_delete_all(user, &mut deleted, &mut claimed).await;
+        // After a failure, some of them are deleted.
         context.feeds.announce(user);
         self.end_deleted(user, &claimed).await;
-        hidden.map(|()| deleted)
+        done.map(|()| deleted)
     }
 
     /// Hides all of a user's conversations. Counts them in `deleted`, and adds those with a turn to `claimed`.
-    async fn hide_all(
+    async fn soft_delete_all(
         &self,
         user: UserId,
         deleted: &mut u64,
@@ -152,17 +152,17 @@ impl ConversationService {
         let at = db.reader().now().await?;
         let mut last = ConversationId(0);
         loop {
-            let rows = conversations::list_after(db, user, last, HIDDEN_AT_ONCE).await?;
+            let rows = conversations::list_after(db, user, last, DELETED_AT_ONCE).await?;
             let Some(newest) = rows.last() else { return Ok(()) };
             last = newest.id;
             let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
-            *deleted += with_retries(|| conversations::hide_conversations(db, user, &ids, at)).await?;
+            *deleted += with_retries(|| conversations::soft_delete_conversations(db, user, &ids, at)).await?;
             claimed.append(&mut conversations::list_claimed(db, &ids).await?);
         }
     }
 
-    /// Stops the turns of conversations that were just hidden, and waits until they have ended. Since the conversations
-    /// are hidden first, no new turn begins. A failure is harmless: a running turn comes to its end, and
+    /// Stops the turns of conversations that were just deleted, and waits until they have ended. Since the conversations
+    /// are deleted first, no new turn begins. A failure is harmless: a running turn comes to its end, and
     /// `turn::approval::timeout` ends a turn that waits.
     async fn end_deleted(&self, user: UserId, ids: &[ConversationId]) {
         let context = &self.context;

@@ -26,18 +26,6 @@ macro_rules! conversation_columns {
 }
 pub(crate) use conversation_columns;
 
-const UPDATE: &str = "UPDATE conversations \
-     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
-     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
-
-// The limit also keeps MySQL from merging the inner query into the statement. MySQL refuses to read the table that it
-// changes.
-const UPDATE_PINNING: &str = "UPDATE conversations \
-     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
-     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL \
-     AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
-         (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? AND deleted_at IS NULL LIMIT ?) p))";
-
 /// Title of a conversation that has neither a title from the user nor a message.
 pub(crate) const UNTITLED: &str = "New conversation";
 
@@ -235,16 +223,27 @@ pub(crate) async fn update_conversation(
     update: &UpdateConversation,
 ) -> sqlx::Result<bool> {
     let UpdateConversation { title, pinned, archived, model } = update;
-    let is_pinning = *pinned == Some(true);
-    let mut query = db.writer().query(if is_pinning { UPDATE_PINNING } else { UPDATE });
-    query = query
+    let mut query = db
+        .writer()
+        .query(
+            "UPDATE conversations \
+             SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
+             model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL",
+        )
         .bind(title)
         .bind(pinned)
         .bind(archived)
         .bind(model.is_some())
-        .bind(model.as_ref().and_then(Option::as_ref));
-    query = query.bind(uuid.to_string()).bind(user);
-    if is_pinning {
+        .bind(model.as_ref().and_then(Option::as_ref))
+        .bind(uuid.to_string())
+        .bind(user);
+    if *pinned == Some(true) {
+        // The inner limit also keeps MySQL from merging the inner query into the statement. MySQL refuses to read the
+        // table that it changes.
+        query.push(
+            " AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
+             (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? AND deleted_at IS NULL LIMIT ?) p))",
+        );
         query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
     }
     Ok(query.execute().await?.rows == 1)
@@ -281,9 +280,9 @@ pub(crate) async fn select_head_in(tx: &mut Transaction, id: ConversationId, hea
 const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
      WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
 
-/// Hides a conversation permanently from everything but the tool history. The client can use its own ID of the
+/// Soft-deletes a conversation: only the tool history still shows it, until it is purged. The client can use its own ID of the
 /// conversation again. Returns `false` if the user has no such conversation.
-pub(crate) async fn hide_conversation(
+pub(crate) async fn soft_delete_conversation(
     db: &Database,
     user: UserId,
     uuid: Uuid,
@@ -303,8 +302,8 @@ pub(crate) async fn hide_conversation(
     Ok(done.rows == 1)
 }
 
-/// Hides those of `ids` that are a user's conversations, like [`hide_conversation`]. Returns their number.
-pub(crate) async fn hide_conversations(
+/// Soft-deletes those of `ids` that are a user's conversations, like [`soft_delete_conversation`]. Returns their number.
+pub(crate) async fn soft_delete_conversations(
     db: &Database,
     user: UserId,
     ids: &[ConversationId],
@@ -331,14 +330,14 @@ pub(crate) async fn count_conversations(db: &Database, user: UserId) -> sqlx::Re
         .await
 }
 
-/// Returns those of `ids` that a turn has claimed, hidden or not.
+/// Returns those of `ids` that a turn has claimed, deleted or not.
 pub(crate) async fn list_claimed(db: &Database, ids: &[ConversationId]) -> sqlx::Result<Vec<ConversationId>> {
     let select = select!("SELECT id FROM conversations WHERE active_message_id IS NOT NULL AND id IN (");
     let rows: Vec<(ConversationId,)> = db.reader().list_by_ids(select, ids, ")").await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Returns `true` if a conversation is hidden, or already purged.
+/// Returns `true` if a conversation is deleted, or already purged.
 pub(crate) async fn is_deleted(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
     let count: i64 = db
         .reader()
@@ -351,7 +350,7 @@ pub(crate) async fn is_deleted(db: &Database, id: ConversationId) -> sqlx::Resul
 
 /// Returns the turn that has claimed a conversation, hidden or not, and whether the turn waits for approval.
 pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
-    // The conversation may be hidden by now.
+    // The conversation may be deleted by now.
     let row: Option<(MessageId, String)> = db
         .reader()
         .query(select!(

@@ -64,6 +64,13 @@ impl Decider<'_> {
     }
 }
 
+/// The columns of a [`DecisionRow`], from `approvals a`.
+macro_rules! decision_columns {
+    () => {
+        "a.tool_call_id, a.decision, a.decided_by, a.decided_by_kind, a.decided_by_user_id, a.reason, a.scope, a.created_at"
+    };
+}
+
 /// A stored decision.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct DecisionRow {
@@ -127,11 +134,11 @@ pub(crate) async fn find_user_name(db: &Database, user: UserId) -> sqlx::Result<
 /// Returns the last decision on a call.
 pub(crate) async fn find(db: &Database, id: ToolCallId) -> sqlx::Result<Option<DecisionRow>> {
     db.reader()
-        .query(select!(
-            "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
-             scope, created_at FROM approvals WHERE tool_call_id = ? \
-             ORDER BY created_at DESC, id DESC LIMIT 1"
-        ))
+        .query(select!(concat!(
+            "SELECT ",
+            decision_columns!(),
+            " FROM approvals a WHERE a.tool_call_id = ? ORDER BY a.created_at DESC, a.id DESC LIMIT 1"
+        )))
         .bind(id)
         .fetch_optional()
         .await
@@ -140,12 +147,13 @@ pub(crate) async fn find(db: &Database, id: ToolCallId) -> sqlx::Result<Option<D
 /// Lists the decisions on the calls of a turn's last step, oldest first.
 pub(crate) async fn list_of_last_step(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<DecisionRow>> {
     db.reader()
-        .query(select!(
-            "SELECT a.tool_call_id, a.decision, a.decided_by, a.decided_by_kind, a.decided_by_user_id, \
-             a.reason, a.scope, a.created_at FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
+        .query(select!(concat!(
+            "SELECT ",
+            decision_columns!(),
+            " FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
              WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) \
              ORDER BY a.created_at, a.id"
-        ))
+        )))
         .bind(message_id)
         .bind(message_id)
         .fetch_all()
@@ -158,12 +166,9 @@ pub(crate) async fn add_decisions(db: &Database, calls: &mut [ToolCallRow]) -> s
     let rows: Vec<DecisionRow> = db
         .reader()
         .list_by_ids(
-            select!(
-                "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
-             scope, created_at FROM approvals WHERE tool_call_id IN ("
-            ),
+            select!(concat!("SELECT ", decision_columns!(), " FROM approvals a WHERE a.tool_call_id IN (")),
             &ids,
-            ") ORDER BY created_at, id",
+            ") ORDER BY a.created_at, a.id",
         )
         .await?;
     let mut decisions: HashMap<ToolCallId, DecisionRow> = rows.into_iter().map(|row| (row.tool_call_id, row)).collect();

@@ -31,10 +31,10 @@ pub(crate) async fn create(tx: &mut Transaction, reasoning: &[(MessageId, &Reaso
     tx.insert_rows(
         "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) VALUES ",
         reasoning,
-        |(_, thought)| thought.text.len(),
-        |row, (message_id, thought)| {
-            row.push(*message_id).push(thought.reasoning_id).push(thought.offset).push(thought.calls_before);
-            row.push(&thought.text).push(thought.truncated).push(thought.duration_ms);
+        |(_, reasoning)| reasoning.text.len(),
+        |row, (message_id, reasoning)| {
+            row.push(*message_id).push(reasoning.reasoning_id).push(reasoning.offset).push(reasoning.calls_before);
+            row.push(&reasoning.text).push(reasoning.truncated).push(reasoning.duration_ms);
         },
     )
     .await
@@ -51,8 +51,8 @@ pub(crate) async fn create_missing(
     }
     let known: Vec<i64> =
         tx.query("SELECT step FROM reasonings WHERE message_id = ?").bind(message_id).fetch_values().await?;
-    let missing = reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id));
-    let missing: Vec<(MessageId, &Reasoning)> = missing.map(|thought| (message_id, thought)).collect();
+    let missing = reasoning.iter().filter(|reasoning| !known.contains(&reasoning.reasoning_id));
+    let missing: Vec<(MessageId, &Reasoning)> = missing.map(|reasoning| (message_id, reasoning)).collect();
     create(tx, &missing).await
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct MessageRow {
     /// model.
     pub model: Option<String>,
     #[sqlx(flatten)]
-    pub told: ContextRow,
+    pub context: ContextRow,
     /// Mode of the answer; `None` for the default mode.
     pub mode: Option<String>,
     /// Byte offset in the text at which the steps of the plan end; `None` without a plan.
@@ -331,7 +331,7 @@ impl MessageRow {
             usage,
             provider: self.provider,
             model: self.model,
-            told: self.told.into_truncation(),
+            context: self.context.into_truncation(),
             feedback: self.feedback.into_feedback(),
             created_at: self.created_at,
             completed_at: self.completed_at,

@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
+    admission::{self, Request},
     context::Context,
     limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
     models::{Model, PermittedModels},
-    quota::{self, Request},
     service::ConversationService,
     store::{
         ConversationId, messages,
@@ -44,9 +44,9 @@ impl ConversationService {
         let _slot = context.direct_calls.try_acquire(user).ok_or(ServiceError::TooManyDirectCalls)?;
         let prices = model.as_ref().and_then(|model| model.prices());
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS, prices };
-        let request = quota::admit_request(context, &access.limits, request).await?;
+        let request = admission::admit_request(context, &access.limits, request).await?;
         let summed = explain(context, model.as_deref(), row.id, &answer).await;
-        quota::settle(context, request).await;
+        admission::settle(context, request).await;
         summed
     }
 

@@ -6,7 +6,7 @@
 use std::{slice, sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use tallybook_agent::{AgentError, CUT_OFF, RecordError};
+use tallybook_agent::{AgentError, OUTCOME_UNKNOWN, RecordError};
 use tallybook_database::{Database, broke_before_commit, now, with_retries};
 use tallybook_protocol::{
     AnswerMode, ChatEvent, MessageEnd, MessageFile, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage,
@@ -226,7 +226,7 @@ impl EndWriter<'_> {
         };
         reasonings::create_missing(&mut write.tx, message_id, reasoning).await?;
         if may_have_open_calls && row.status != MessageStatus::AwaitingApproval {
-            tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
+            tool_calls::end_open_tool_calls(&mut write.tx, message_id, OUTCOME_UNKNOWN).await?;
         }
         if self.has_client_input && row.status == MessageStatus::Complete {
             api_clients::delete_turn_input(&mut write.tx, message_id).await?;
@@ -249,7 +249,7 @@ impl EndWriter<'_> {
         if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval | MessageStatus::Failed) {
             self.writer.store().await?;
             // If the turn did not complete, the database may contain calls and steps that were never sent.
-            let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
+            let end_if_open = |call: &mut ToolCallRow| call.end_if_open(OUTCOME_UNKNOWN);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
             usage = model_calls::find_usage(&self.context.db, message_id).await?;
             // Subscribers may receive this end before the feed reports the deletion.
@@ -269,7 +269,7 @@ impl EndWriter<'_> {
             usage,
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
-            told: if self.writer.has_whole_context() {
+            context: if self.writer.has_whole_context() {
                 None
             } else {
                 summaries::find_truncation(&self.context.db, message_id).await?
@@ -340,7 +340,7 @@ pub(crate) async fn message_end(
         usage,
         provider: message.provider,
         model: message.model,
-        told: message.told.into_truncation(),
+        context: message.context.into_truncation(),
         files,
         conversation_deleted: false,
     })

@@ -84,7 +84,7 @@ fn tell_call(log: &TurnLog, number: usize, is_reviewed: bool) {
             usage: Usage::default(),
             duration_ms: i64::MAX,
         };
-        let review = Review { votes: (0..MAX_REVIEWERS).map(vote).collect(), ruling: None };
+        let review = Review { votes: (0..MAX_REVIEWERS).map(vote).collect(), outcome: None };
         for event in asked_events(id, &call, &spec(), (offset(MAX_ANSWER_JSON_BYTES), at), &review) {
             log.append_at(event, at);
         }
@@ -162,7 +162,7 @@ async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
         },
         provider: Some(text(WIDE, 100)),
         model: Some(text(WIDE, 100)),
-        told: Some(ContextTruncation { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
+        context: Some(ContextTruncation { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
         files: vec![file; 10],
         conversation_deleted: true,
     };

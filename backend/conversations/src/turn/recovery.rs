@@ -73,7 +73,7 @@ impl Recovery {
         let every = context.settings.lease / 2;
         let mut was_prompt = true;
         while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
-            let look = async {
+            let check = async {
                 let asked = Instant::now();
                 let now = context.db.reader().now().await?;
                 let is_prompt = asked.elapsed() < every / 2;
@@ -82,8 +82,8 @@ impl Recovery {
                 }
                 Ok::<_, sqlx::Error>(is_prompt)
             };
-            let Some(looked) = context.draining.run_until_cancelled(look).await else { return };
-            was_prompt = looked.unwrap_or_else(|error| {
+            let Some(outcome) = context.draining.run_until_cancelled(check).await else { return };
+            was_prompt = outcome.unwrap_or_else(|error| {
                 tracing::warn!(%error, "the check for abandoned turns failed");
                 false
             });

@@ -17,11 +17,10 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
-    access::Access,
+    admission::{self, Access},
     context::Context,
     journal::{TurnSubscription, answer::bytes_in},
     models::Model,
-    quota,
     service::ConversationService,
     store::{
         decisions::{self, DecisionRow},
@@ -49,14 +48,14 @@ impl ConversationService {
         user: UserId,
         uuid: Uuid,
         again: RetryOptions,
-    ) -> Result<EventsAnswer, ServiceError> {
+    ) -> Result<TurnSubscription, ServiceError> {
         let context = &self.context;
         let permit = StartPermit::take(context)?;
         let row = context.find_conversation(user, uuid).await?;
         if row.active_message_id.is_some() {
             return Err(context.busy(row.id).await?);
         }
-        let (message, rows) = find_cut_off_turn(context, &row).await?;
+        let (message, rows) = find_resumable_turn(context, &row).await?;
         let access = &context.access_of(user).await?;
         let own = message.model.as_deref().and_then(|name| access.models.find(name));
         let model = &match own.filter(|_| again.model.is_none()) {
@@ -72,7 +71,7 @@ impl ConversationService {
     }
 }
 
-async fn find_cut_off_turn(context: &Context, row: &ConversationRow) -> Result<(MessageRow, TurnRows), ServiceError> {
+async fn find_resumable_turn(context: &Context, row: &ConversationRow) -> Result<(MessageRow, TurnRows), ServiceError> {
     let head = row.head_message_id.ok_or(ServiceError::NothingToResume)?;
     let message = messages::find_message(&context.db, row.id, head).await?.ok_or(ServiceError::NothingToResume)?;
     let rows = TurnRows::next_epoch(&message).filter(|_| message.status.is_cut_off());
@@ -99,7 +98,7 @@ pub(crate) async fn resume(
     context: &Arc<Context>,
     permit: &StartPermit,
     resuming: ResumeTurn<'_>,
-) -> Result<Option<EventsAnswer>, ServiceError> {
+) -> Result<Option<TurnSubscription>, ServiceError> {
     with_retries(|| Box::pin(try_resume(context, permit, resuming))).await
 }
 
@@ -107,7 +106,7 @@ async fn try_resume(
     context: &Arc<Context>,
     permit: &StartPermit,
     resuming: ResumeTurn<'_>,
-) -> Result<Option<EventsAnswer>, ServiceError> {
+) -> Result<Option<TurnSubscription>, ServiceError> {
     let ResumeTurn { user, access, row, message, rows, model, after } = resuming;
     let steps = model_calls::list_model_calls(&context.db, &[message.id]).await?;
     let whole = whole_steps(&steps);
@@ -115,7 +114,7 @@ async fn try_resume(
     // Text and reasoning of incomplete steps are discarded, because these steps run again.
     let bytes = bytes_in(&message.content, &texts);
     let kept = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
-    let is_whole = |thought: &Reasoning| whole.iter().any(|(step, _)| i64::from(step.step) == thought.reasoning_id);
+    let is_whole = |reasoning: &Reasoning| whole.iter().any(|(step, _)| i64::from(step.step) == reasoning.reasoning_id);
     let (reasoning, void): (Vec<_>, Vec<_>) =
         reasonings::list_of_turn(&context.db, message.id).await?.into_iter().partition(is_whole);
     let tool_calls = tool_calls::list_truncated_tool_calls_of(&context.db, message.id).await?;
@@ -145,16 +144,21 @@ async fn try_resume(
     let mut tx = context.db.begin().await?;
     let lease = context.settings.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    quota::lock_limited_user(&mut tx, user, &access.limits).await?;
+    admission::lock_limited_user(&mut tx, user, &access.limits).await?;
     if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    let admitted =
-        quota::Admission { user, message: message.id, model, parts: None, has_waited: after == ResumeReason::Approved };
-    quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
+    let admitted = admission::NewTurn {
+        user,
+        message: message.id,
+        model,
+        parts: None,
+        has_waited: after == ResumeReason::Approved,
+    };
+    admission::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
-    for thought in void {
-        reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
+    for reasoning in void {
+        reasonings::delete(&mut tx, message.id, reasoning.reasoning_id).await?;
     }
     let settings = turn_settings::find_turn_settings(&mut tx, row.id).await?;
     let first_events = std::iter::once(snapshot).chain(decided).collect();
@@ -170,7 +174,7 @@ async fn try_resume(
         mode,
         question: None,
     };
-    commit_and_run(context, permit, tx, params, first_events).await.map(|events| Some(EventsAnswer::Turn(events)))
+    commit_and_run(context, permit, tx, params, first_events).await.map(Some)
 }
 
 /// Returns the events of decisions that were made while the turn did not run. They follow the snapshot, which already
@@ -221,8 +225,8 @@ impl ConversationService {
                 let EventsAnswer::Turn(events) = answer else { return Err(ServiceError::NoSuchMessage) };
                 return Ok(NextRun::Resumed(events));
             }
-            let looked = context.draining.run_until_cancelled(sleep(POLL_INTERVAL)).await;
-            if looked.is_none() || Instant::now() >= until {
+            let slept = context.draining.run_until_cancelled(sleep(POLL_INTERVAL)).await;
+            if slept.is_none() || Instant::now() >= until {
                 return Ok(NextRun::Pending);
             }
         }

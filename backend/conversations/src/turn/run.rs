@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
+    admission::RequestLimits,
     context::Context,
-    quota::RequestLimits,
     store::{
         ConversationId, message_files,
         turn_settings::TurnSettings,
@@ -327,7 +327,7 @@ mod tests {
     use tallybook_protocol::AnswerMode;
 
     use crate::{
-        quota::RequestLimits,
+        admission::RequestLimits,
         store::turn_settings::TurnSettings,
         turn::{
             run::{RunParams, Turn},

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
-    access::Access,
+    admission::{self, Access},
     branch::tree::Versions,
     context::Context,
     input::{check_message, check_vision, find_attached, of_event},
@@ -26,7 +26,6 @@ use crate::{
         stored::{self, EncodedEvent},
     },
     models::Model,
-    quota,
     service::ConversationService,
     store::{
         ConversationId,
@@ -222,7 +221,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     let StartParams { user, access, row, question, parts, files, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
     let mut tx = context.db.begin().await?;
-    quota::lock_limited_user(&mut tx, user, &access.limits).await?;
+    admission::lock_limited_user(&mut tx, user, &access.limits).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -246,8 +245,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     }
     settings.has_documents |= files.iter().any(|file| file.pages.is_some());
     let admitted =
-        quota::Admission { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
-    quota::admit_turn(context, &access.limits, &mut tx, admitted).await?;
+        admission::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts), has_waited: false };
+    admission::admit_turn(context, &access.limits, &mut tx, admitted).await?;
     if let Some(ApiClientRequest { api_client, input, chaining, .. }) = api {
         input.store(&mut tx, rows.assistant_message_id).await?;
         if let Some(kept) = &chaining.kept {

@@ -68,8 +68,8 @@ async fn a_child_that_is_killed_makes_the_file_unreadable() {
 #[tokio::test]
 async fn a_child_that_hangs_is_killed_and_reaped() {
     let script = Script::new("echo $$ > \"$here/process\"; exec sleep 1000");
-    let impatient = script.processor().with_wall_time(Duration::from_secs(1));
-    let reason = unreadable(process_with(&impatient, b"x", "x").await);
+    let with_short_timeout = script.processor().with_wall_time(Duration::from_secs(1));
+    let reason = unreadable(process_with(&with_short_timeout, b"x", "x").await);
     assert_eq!(reason, "the file is too complex: reading it took longer than 1 seconds");
     let process = script.read("process");
     assert!(!process.is_empty() && !is_running(&process));

@@ -131,8 +131,8 @@ async fn a_pdf_stream_that_inflates_to_a_gibibyte_runs_out_of_memory() {
 
 #[tokio::test]
 async fn a_pdf_whose_forms_draw_each_other_a_thousandfold_is_given_up() {
-    let impatient = processor().with_wall_time(Duration::from_secs(2));
-    let reason = unreadable(process_with(&impatient, &endless_pdf(), "x").await);
+    let with_short_timeout = processor().with_wall_time(Duration::from_secs(2));
+    let reason = unreadable(process_with(&with_short_timeout, &endless_pdf(), "x").await);
     assert_eq!(reason, "the file is too complex: reading it took longer than 2 seconds");
 }
 

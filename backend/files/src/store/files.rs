@@ -207,6 +207,31 @@ pub(crate) async fn touch_all(tx: &mut Transaction, ids: &[FileId]) -> sqlx::Res
     Ok(touched == ids.len() as u64)
 }
 
+/// A row of `files` with its time.
+#[derive(sqlx::FromRow)]
+pub(crate) struct DatedRow {
+    #[sqlx(flatten)]
+    pub(crate) file: FileRow,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// Lists at most `limit` of a user's files after the one with this UUID, except deleted ones. UUIDs rise with the time
+/// of the upload.
+pub(crate) async fn list_after(db: &Database, user: UserId, uuid: Uuid, limit: u32) -> sqlx::Result<Vec<DatedRow>> {
+    db.reader()
+        .query(select!(concat!(
+            "SELECT ",
+            file_columns!(),
+            ", f.created_at FROM files f WHERE f.user_id = ? AND f.uuid > ? AND f.deleted_at IS NULL \
+             ORDER BY f.uuid LIMIT ?"
+        )))
+        .bind(user)
+        .bind(uuid.to_string())
+        .bind(limit)
+        .fetch_all()
+        .await
+}
+
 /// Returns a user's file, unless the user has deleted it.
 pub(crate) async fn find(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Result<Option<FileRow>> {
     db.reader()
@@ -263,8 +288,8 @@ pub(crate) async fn sum_bytes_in(tx: &mut Transaction, user: UserId) -> sqlx::Re
 const SUM_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ?";
 
 /// Hides a file that no message and no tool call refers to. Returns `false` if the file is in use.
-pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
-    let hidden = db
+pub(crate) async fn soft_delete(db: &Database, id: FileId) -> sqlx::Result<bool> {
+    let deleted = db
         .writer()
         .query(
             "UPDATE files SET deleted_at = COALESCE(deleted_at, ?) WHERE id = ? \
@@ -277,7 +302,7 @@ pub(crate) async fn hide(db: &Database, id: FileId) -> sqlx::Result<bool> {
         .bind(id)
         .execute()
         .await?;
-    Ok(hidden.rows == 1)
+    Ok(deleted.rows == 1)
 }
 
 /// Lists at most `limit` files that no message and no tool call refers to: deleted ones, and those from before

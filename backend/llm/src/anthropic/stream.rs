@@ -7,14 +7,12 @@ use serde_json::{Value, json, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
 use crate::{
-    answer_budget::AnswerBudget,
-    arguments,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
     object::{self, Object},
-    pending_call::{PendingCall, finish},
-    reader::{BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
+    pending_call::{PendingCall, finish, is_empty_object},
+    reader::{AnswerBudget, BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
     stream_error,
 };
 
@@ -25,7 +23,7 @@ pub(crate) struct Reader {
     open: BTreeMap<u64, Open>,
     begun: usize,
     /// `true` once some reasoning was shown.
-    has_thought: bool,
+    has_reasoning: bool,
     calls: Vec<PendingCall>,
     stop_reason: Option<StopReason>,
     usage: Counts,
@@ -61,7 +59,7 @@ impl Reader {
             model: model.to_owned(),
             open: BTreeMap::new(),
             begun: 0,
-            has_thought: false,
+            has_reasoning: false,
             calls: Vec::new(),
             stop_reason: None,
             usage: Counts::default(),
@@ -101,7 +99,7 @@ impl Reader {
                 self.budget.take_nested(&thinking)?;
                 self.budget.take_nested(&signature)?;
                 // Each reasoning block is a paragraph of its own.
-                let gap = if self.has_thought { "\n\n" } else { "" };
+                let gap = if self.has_reasoning { "\n\n" } else { "" };
                 events.extend(self.reasoning_event(&format!("{gap}{thinking}")));
                 Open::Thinking { thinking, signature }
             }
@@ -119,7 +117,7 @@ impl Reader {
         let text = |key: &str| block.text(key).unwrap_or_default().into_owned();
         // Some gateways send the complete input here instead of in deltas.
         let input = block.get("input").map(RawValue::get).unwrap_or_default();
-        let input = if arguments::is_empty_object(input) { "" } else { input };
+        let input = if is_empty_object(input) { "" } else { input };
         let call = PendingCall::begun(text("id"), text("name"), input.to_owned());
         for text in [&call.id, &call.name, &call.input] {
             self.budget.take(text)?;
@@ -184,7 +182,7 @@ impl Reader {
     }
 
     fn reasoning_event(&mut self, text: &str) -> Vec<ModelEvent> {
-        self.has_thought |= !text.is_empty();
+        self.has_reasoning |= !text.is_empty();
         if text.is_empty() { vec![] } else { vec![ModelEvent::ReasoningDelta(text.to_owned())] }
     }
 

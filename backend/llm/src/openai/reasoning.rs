@@ -16,7 +16,11 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{answer_budget::AnswerBudget, error::ModelError, limits::MAX_BLOCKS, reader::bad_stream};
+use crate::{
+    error::ModelError,
+    limits::MAX_BLOCKS,
+    reader::{AnswerBudget, bad_stream},
+};
 
 /// The fields of a message that send reasoning back, as an opaque block stores them.
 #[derive(Debug, Default, Deserialize, Serialize)]

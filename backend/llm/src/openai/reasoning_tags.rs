@@ -38,33 +38,33 @@ pub(crate) struct UnopenedReasoning(Arc<AtomicBool>);
 impl UnopenedReasoning {
     /// Creates a habit that was already observed.
     #[cfg(any(test, fuzzing))]
-    pub(crate) fn new(begins_in_thought: bool) -> Self {
-        Self(Arc::new(AtomicBool::new(begins_in_thought)))
+    pub(crate) fn new(begins_with_reasoning: bool) -> Self {
+        Self(Arc::new(AtomicBool::new(begins_with_reasoning)))
     }
 
-    fn begins_in_thought(&self) -> bool {
+    fn begins_with_reasoning(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn learn(&self, begins_in_thought: bool) {
-        self.0.store(begins_in_thought, Ordering::Relaxed);
+    fn learn(&self, begins_with_reasoning: bool) {
+        self.0.store(begins_with_reasoning, Ordering::Relaxed);
     }
 }
 
 /// A piece of a model's output; never empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
-    Thought(String),
+    Reasoning(String),
     Text(String),
     /// All text so far was reasoning; this is its complete text.
-    TextWasThought(String),
+    TextWasReasoning(String),
     /// All reasoning so far was text; this is the complete text.
-    ThoughtWasText(String),
+    ReasoningWasText(String),
 }
 
 /// A separator of reasoning and text for an answer that streams in.
 #[derive(Debug)]
-pub(crate) struct ThoughtTags {
+pub(crate) struct ReasoningTags {
     state: State,
     habit: UnopenedReasoning,
     /// The tags around the reasoning, or the default ones.
@@ -92,7 +92,7 @@ enum State {
 #[derive(Debug)]
 struct Unopened {
     /// `true` if it is returned as reasoning, because of the model's habit.
-    is_thought: bool,
+    is_reasoning: bool,
     all: String,
     /// Length of the part that was already returned, in bytes.
     given: usize,
@@ -102,7 +102,7 @@ struct Unopened {
     quoted: usize,
 }
 
-impl ThoughtTags {
+impl ReasoningTags {
     /// Creates a reader for an answer of a model with this habit.
     pub(crate) fn new(habit: UnopenedReasoning) -> Self {
         Self { state: State::Before(String::new()), habit, pair: TAGS[0], has_reasoning_field: false }
@@ -131,7 +131,7 @@ impl ThoughtTags {
                 }
                 State::Unopened(unopened) => {
                     unopened.all.push_str(rest);
-                    let Some(after) = self.look_for_closing(&mut said) else { break };
+                    let Some(after) = self.find_closing(&mut said) else { break };
                     said.extend(self.push(&after));
                     break;
                 }
@@ -150,13 +150,13 @@ impl ThoughtTags {
     pub(crate) fn end(&mut self, cut_off: bool) -> Option<Segment> {
         let (said, text): (fn(String) -> Segment, _) = match std::mem::replace(&mut self.state, State::Text) {
             State::Before(held) => (Segment::Text, held),
-            State::Thinking { held, .. } => (Segment::Thought, held),
-            State::Unopened(Unopened { is_thought: true, all, .. }) if !cut_off => {
+            State::Thinking { held, .. } => (Segment::Reasoning, held),
+            State::Unopened(Unopened { is_reasoning: true, all, .. }) if !cut_off => {
                 self.habit.learn(false);
-                (Segment::ThoughtWasText, all)
+                (Segment::ReasoningWasText, all)
             }
-            State::Unopened(Unopened { is_thought, all, given, .. }) => {
-                (if is_thought { Segment::Thought } else { Segment::Text }, all[given..].to_owned())
+            State::Unopened(Unopened { is_reasoning, all, given, .. }) => {
+                (if is_reasoning { Segment::Reasoning } else { Segment::Text }, all[given..].to_owned())
             }
             State::Between | State::Text => return None,
         };
@@ -196,7 +196,7 @@ impl ThoughtTags {
                 let text: String = held.drain(..kept).collect();
                 let text = if *blank { text.trim_start() } else { &text };
                 *blank &= text.is_empty();
-                push_thought(said, text);
+                push_reasoning(said, text);
             }
             State::Between if c.is_whitespace() => {}
             State::Between | State::Text | State::Unopened(_) => {
@@ -211,11 +211,11 @@ impl ThoughtTags {
         if self.has_reasoning_field {
             self.state = State::Text;
         } else {
-            let is_thought = self.habit.begins_in_thought();
-            let unopened = Unopened { is_thought, all: String::new(), given: 0, searched: 0, quoted: 0 };
+            let is_reasoning = self.habit.begins_with_reasoning();
+            let unopened = Unopened { is_reasoning, all: String::new(), given: 0, searched: 0, quoted: 0 };
             self.state = State::Unopened(unopened);
         }
-        let held = if matches!(&self.state, State::Unopened(unopened) if unopened.is_thought) {
+        let held = if matches!(&self.state, State::Unopened(unopened) if unopened.is_reasoning) {
             held.trim_start()
         } else {
             held
@@ -225,27 +225,27 @@ impl ThoughtTags {
 
     /// Appends the certain part of text without an opening tag to `said`. Returns the text after its closing tag, if
     /// there is one.
-    fn look_for_closing(&mut self, said: &mut Vec<Segment>) -> Option<String> {
+    fn find_closing(&mut self, said: &mut Vec<Segment>) -> Option<String> {
         let State::Unopened(unopened) = &mut self.state else { return None };
         while let Some((at, pair)) = unopened.next_closing() {
             let before = &unopened.all[..at];
             // Both tags are ordinary text if the text before contains the opening tag.
             let is_ordinary_text =
-                self.has_reasoning_field || is_quoted(before) || (!unopened.is_thought && before.contains(pair.0));
+                self.has_reasoning_field || is_quoted(before) || (!unopened.is_reasoning && before.contains(pair.0));
             if is_ordinary_text {
                 unopened.searched = at + pair.1.len();
                 unopened.quoted += 1;
                 continue;
             }
-            if unopened.is_thought {
-                push_thought(said, &before[unopened.given..]);
+            if unopened.is_reasoning {
+                push_reasoning(said, &before[unopened.given..]);
             } else {
                 // The text of this portion was not returned yet.
                 said.clear();
                 said.extend(
                     Some(before.trim_start())
                         .filter(|text| !text.is_empty())
-                        .map(|text| Segment::TextWasThought(text.to_owned())),
+                        .map(|text| Segment::TextWasReasoning(text.to_owned())),
                 );
             }
             let after = unopened.all.split_off(at + pair.1.len());
@@ -256,10 +256,10 @@ impl ThoughtTags {
         }
         let certain = unopened.certain();
         let text = &unopened.all[unopened.given..certain];
-        let push = if unopened.is_thought { push_thought } else { push_text };
+        let push = if unopened.is_reasoning { push_reasoning } else { push_text };
         push(said, text);
         (unopened.given, unopened.searched) = (certain, unopened.searched.max(certain));
-        if unopened.quoted > MAX_QUOTED_TAGS && !unopened.is_thought {
+        if unopened.quoted > MAX_QUOTED_TAGS && !unopened.is_reasoning {
             push_text(said, &unopened.all[certain..]);
             self.state = State::Text;
         }
@@ -303,11 +303,11 @@ fn push_text(said: &mut Vec<Segment>, content: &str) {
     }
 }
 
-fn push_thought(said: &mut Vec<Segment>, text: &str) {
+fn push_reasoning(said: &mut Vec<Segment>, text: &str) {
     match said.last_mut() {
         _ if text.is_empty() => {}
-        Some(Segment::Thought(thought)) => thought.push_str(text),
-        _ => said.push(Segment::Thought(text.to_owned())),
+        Some(Segment::Reasoning(reasoning)) => reasoning.push_str(text),
+        _ => said.push(Segment::Reasoning(text.to_owned())),
     }
 }
 
@@ -315,7 +315,7 @@ fn push_thought(said: &mut Vec<Segment>, text: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::openai::reasoning_tags::{Segment, ThoughtTags, UnopenedReasoning};
+    use crate::openai::reasoning_tags::{Segment, ReasoningTags, UnopenedReasoning};
 
     /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {
@@ -323,24 +323,24 @@ mod tests {
     }
 
     fn read_with(habit: &UnopenedReasoning, portions: &[&str], cut_off: bool) -> (String, String) {
-        let mut tags = ThoughtTags::new(habit.clone());
+        let mut tags = ReasoningTags::new(habit.clone());
         let mut said: Vec<Segment> = portions.iter().flat_map(|portion| tags.push(portion)).collect();
         said.extend(tags.end(cut_off));
-        let (mut thought, mut text) = (String::new(), String::new());
+        let (mut reasoning, mut text) = (String::new(), String::new());
         for piece in said {
             match piece {
-                Segment::Thought(content) => thought.push_str(&content),
+                Segment::Reasoning(content) => reasoning.push_str(&content),
                 Segment::Text(content) => text.push_str(&content),
-                Segment::TextWasThought(content) => (thought, text) = (content, String::new()),
-                Segment::ThoughtWasText(content) => (thought, text) = (String::new(), content),
+                Segment::TextWasReasoning(content) => (reasoning, text) = (content, String::new()),
+                Segment::ReasoningWasText(content) => (reasoning, text) = (String::new(), content),
             }
         }
-        (thought, text)
+        (reasoning, text)
     }
 
     #[test]
     fn text_between_tags_before_the_answer_is_reasoning() {
-        for (answer, thought, text) in [
+        for (answer, reasoning, text) in [
             ("<think>\nHm: 1 < 2.\n</think>\n\nThree.", "Hm: 1 < 2.\n", "Three."),
             (" \n<think>a</think>b", "a", "b"),
             ("<thinking>a</think></thinking>b", "a</think>", "b"),
@@ -363,13 +363,13 @@ mod tests {
             ("◁think▷a◁b◁/think▷c", "a◁b", "c"),
             ("<reasoning>a</reasoning>b", "a", "b"),
         ] {
-            assert_eq!(read(&[answer]), (thought.to_owned(), text.to_owned()), "{answer}");
+            assert_eq!(read(&[answer]), (reasoning.to_owned(), text.to_owned()), "{answer}");
         }
     }
 
     #[test]
     fn text_before_a_lone_closing_tag_is_reasoning() {
-        for (answer, thought, text) in [
+        for (answer, reasoning, text) in [
             ("Hm: 1 < 2.\n</think>\n\nThree.", "Hm: 1 < 2.\n", "Three."),
             ("\nHm.</think>Three.", "Hm.", "Three."),
             ("Hm.</thinking>Three.", "Hm.", "Three."),
@@ -386,10 +386,10 @@ mod tests {
             ("Use <think>a</think>.", "", "Use <think>a</think>."),
             ("Three </thi", "", "Three </thi"),
         ] {
-            assert_eq!(read(&[answer]), (thought.to_owned(), text.to_owned()), "{answer}");
+            assert_eq!(read(&[answer]), (reasoning.to_owned(), text.to_owned()), "{answer}");
             let single: Vec<String> = answer.chars().map(String::from).collect();
             let single: Vec<&str> = single.iter().map(String::as_str).collect();
-            assert_eq!(read(&single), (thought.to_owned(), text.to_owned()), "{answer}");
+            assert_eq!(read(&single), (reasoning.to_owned(), text.to_owned()), "{answer}");
         }
     }
 
@@ -397,24 +397,24 @@ mod tests {
     fn a_model_that_starts_inside_its_reasoning_is_detected() {
         let habit = UnopenedReasoning::new(false);
         read_with(&habit, &["Hm.\n</think>\nThree."], false);
-        let mut tags = ThoughtTags::new(habit.clone());
-        assert_eq!(tags.push("\nLet me "), [Segment::Thought("Let me ".to_owned())]);
-        assert_eq!(tags.push("see.</th"), [Segment::Thought("see.".to_owned())]);
+        let mut tags = ReasoningTags::new(habit.clone());
+        assert_eq!(tags.push("\nLet me "), [Segment::Reasoning("Let me ".to_owned())]);
+        assert_eq!(tags.push("see.</th"), [Segment::Reasoning("see.".to_owned())]);
         assert_eq!(tags.push("ink>\n\nFour."), [Segment::Text("Four.".to_owned())]);
         assert_eq!(tags.end(false), None);
         // An answer with its own tags is read as usual.
         let read = |answer: &str, cut_off| read_with(&habit, &[answer], cut_off);
-        let pair = |thought: &str, text: &str| (thought.to_owned(), text.to_owned());
+        let pair = |reasoning: &str, text: &str| (reasoning.to_owned(), text.to_owned());
         assert_eq!(read("<think>a</think>b", false), pair("a", "b"));
         assert_eq!(read("And so, </thi", true), pair("And so, </thi", ""), "its end was cut off");
         assert_eq!(read("Five.", false), pair("", "Five."), "this time it did not reason");
-        assert_eq!(ThoughtTags::new(habit).push("Six."), [Segment::Text("Six.".to_owned())]);
+        assert_eq!(ReasoningTags::new(habit).push("Six."), [Segment::Text("Six.".to_owned())]);
     }
 
     #[test]
     fn a_lone_closing_tag_is_text_if_reasoning_has_its_own_field() {
         for answer in ["a</think>b", "\n a</think>b"] {
-            let mut tags = ThoughtTags::new(UnopenedReasoning::default());
+            let mut tags = ReasoningTags::new(UnopenedReasoning::default());
             tags.note_reasoning_field();
             assert_eq!(tags.push(answer), [Segment::Text(answer.to_owned())]);
         }

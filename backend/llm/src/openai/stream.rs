@@ -10,15 +10,14 @@ use super::{
     content::{self, Piece},
     reasoning::{Field, Reasoning},
 };
-use crate::openai::reasoning_tags::{Segment, ThoughtTags, UnopenedReasoning};
+use crate::openai::reasoning_tags::{ReasoningTags, Segment, UnopenedReasoning};
 use crate::{
-    answer_budget::AnswerBudget,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
     object::{self, Object},
     pending_call::{PendingCall, finish, generated_id},
-    reader::{BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
+    reader::{AnswerBudget, BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
     stream_error,
 };
 
@@ -32,7 +31,7 @@ pub(crate) struct Reader {
     /// `true` once a delta had any content.
     speaks_in_deltas: bool,
     reasoning: Reasoning,
-    tags: ThoughtTags,
+    tags: ReasoningTags,
     usage: Usage,
     budget: AnswerBudget,
 }
@@ -55,7 +54,7 @@ impl Reader {
             refused: false,
             speaks_in_deltas: false,
             reasoning: Reasoning::default(),
-            tags: ThoughtTags::new(habit),
+            tags: ReasoningTags::new(habit),
             usage: Usage::default(),
             budget: AnswerBudget::default(),
         }
@@ -134,17 +133,17 @@ impl Reader {
     fn said(&mut self, said: Segment) -> Result<ModelEvent, ModelError> {
         Ok(match said {
             Segment::Text(text) => ModelEvent::TextDelta(text),
-            Segment::Thought(text) => {
+            Segment::Reasoning(text) => {
                 self.budget.take_nested(&text)?;
                 self.reasoning.add(Field::Tags, &text);
                 ModelEvent::ReasoningDelta(text)
             }
-            Segment::TextWasThought(text) => {
+            Segment::TextWasReasoning(text) => {
                 self.budget.take_nested(&text)?;
                 self.reasoning.add(Field::Tags, &text);
                 ModelEvent::TextWasReasoning(text)
             }
-            Segment::ThoughtWasText(text) => {
+            Segment::ReasoningWasText(text) => {
                 self.reasoning.forget(Field::Tags);
                 ModelEvent::TextDelta(text)
             }

@@ -128,12 +128,12 @@ fn texts(events: &[ModelEvent]) -> (String, Option<&StopReason>) {
     (testing::texts(events), stop_reason(events))
 }
 
-fn thoughts(events: &[ModelEvent]) -> String {
-    let thoughts = events.iter().map(|event| match event {
+fn reasoning(events: &[ModelEvent]) -> String {
+    let reasoning = events.iter().map(|event| match event {
         ModelEvent::ReasoningDelta(words) | ModelEvent::TextWasReasoning(words) => words.as_str(),
         _ => "",
     });
-    thoughts.collect()
+    reasoning.collect()
 }
 
 fn opaque(events: &[ModelEvent]) -> Value {
@@ -154,7 +154,7 @@ fn a_message_is_read_like_a_delta() {
         json!({"role": "assistant", "content": "Let me see.", "reasoning_content": "Hm.", "tool_calls": [call]});
     let (events, error) = read(&[message(&whole, Some("tool_calls")), DONE.to_owned()]);
     assert_eq!((texts(&events), error), (("Let me see.".to_owned(), Some(&StopReason::ToolUse)), None));
-    assert_eq!((calls(&events), thoughts(&events).as_str()), (vec![("a", "{\"a\":1}")], "Hm."));
+    assert_eq!((calls(&events), reasoning(&events).as_str()), (vec![("a", "{\"a\":1}")], "Hm."));
 
     let part = |words: &str| message(&json!({"content": words}), None);
     let empty = chunk(&json!({"role": "assistant", "content": ""}), None);
@@ -225,7 +225,7 @@ fn content_in_parts_is_read_part_by_part() {
         json!([{"type": "text", "text": null}, {"type": "text", "text": "One"}, {"type": "text", "text": ", two."}]);
     let (events, error) = read(&[parts(&thinking), parts(&mixed), finish("stop")]);
     assert_eq!((texts(&events), error), (("One, two.".to_owned(), Some(&StopReason::EndTurn)), None));
-    assert_eq!((thoughts(&events).as_str(), opaque(&events)), ("Let me see.", json!({"part": "Let me see."})));
+    assert_eq!((reasoning(&events).as_str(), opaque(&events)), ("Let me see.", json!({"part": "Let me see."})));
     let (events, _) = read(&[parts(&json!([{"type": "refusal", "refusal": "No."}])), finish("stop")]);
     assert_eq!(texts(&events), ("No.".to_owned(), Some(&StopReason::Refusal)));
 }
@@ -257,8 +257,8 @@ fn text_before_a_lone_closing_tag_is_reasoning() {
     assert_eq!((events[3].clone(), opaque(&events)), (delta("Three."), block.clone()));
     // From the next answer on, the text is reasoning from the first word.
     let events = read(&answer);
-    let thought = |words: &str| ModelEvent::ReasoningDelta(words.to_owned());
-    assert_eq!(events[..3], [thought("Hm: 1 "), thought("< 2.\n"), delta("Three.")]);
+    let reasoning = |words: &str| ModelEvent::ReasoningDelta(words.to_owned());
+    assert_eq!(events[..3], [reasoning("Hm: 1 "), reasoning("< 2.\n"), delta("Three.")]);
     assert_eq!(opaque(&events), block);
     // An answer whose reasoning does not end contains no reasoning.
     let events = read(&[say("Three."), finish("stop")]);

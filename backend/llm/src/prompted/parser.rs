@@ -64,7 +64,7 @@ enum State {
     /// After a mark, in text that may be a call.
     Marked(Box<Marked>),
     /// In reasoning. `matched` is the number of bytes of the closing tag that were read.
-    Thought { closing: &'static str, matched: usize },
+    Reasoning { closing: &'static str, matched: usize },
     /// In an ordinary block, which is passed on at once.
     Code { fence: Fence, line: ClosingLine },
     /// In JSON that may be a call.
@@ -111,7 +111,7 @@ impl Parser {
                 None => self.text(&block.text()),
             },
             State::Marked(marked) => self.text(&marked.text()),
-            State::Line | State::Thought { .. } | State::Code { .. } | State::Data { .. } | State::Rest => {}
+            State::Line | State::Reasoning { .. } | State::Code { .. } | State::Data { .. } | State::Rest => {}
         }
         std::mem::take(&mut self.ready)
     }
@@ -137,7 +137,7 @@ impl Parser {
             State::Tag { held, from, stands } => self.in_tag(held, from, stands, c),
             State::Block(block) => self.in_block(block, c),
             State::Marked(marked) => self.in_marked(marked, c),
-            State::Thought { closing, matched } => self.in_thought(closing, matched, c),
+            State::Reasoning { closing, matched } => self.in_reasoning(closing, matched, c),
             // Not a fence, but code in a line: the line of a backtick fence contains no further backticks.
             State::Code { fence, line: ClosingLine::Opening } if c == '`' && fence.mark == '`' => {
                 self.step(State::Line, c)
@@ -248,9 +248,9 @@ impl Parser {
         match tag.holds {
             TagKind::Calls | TagKind::Function => State::Block(Box::new(Block::tagged(tag, held))),
             TagKind::Marked => State::Marked(Box::new(Marked::new(held))),
-            TagKind::Thought => {
+            TagKind::Reasoning => {
                 self.text(&held);
-                State::Thought { closing: tag.closing, matched: 0 }
+                State::Reasoning { closing: tag.closing, matched: 0 }
             }
             TagKind::Result => {
                 self.result_begins();
@@ -260,13 +260,13 @@ impl Parser {
         }
     }
 
-    fn in_thought(&mut self, closing: &'static str, matched: usize, c: char) -> State {
+    fn in_reasoning(&mut self, closing: &'static str, matched: usize, c: char) -> State {
         self.character(c);
         let matched = match closing.as_bytes().get(matched) {
             Some(byte) if char::from(*byte) == c => matched + 1,
             _ => usize::from(c == '<'),
         };
-        if matched == closing.len() { State::Line } else { State::Thought { closing, matched } }
+        if matched == closing.len() { State::Line } else { State::Reasoning { closing, matched } }
     }
 
     fn in_marked(&mut self, mut marked: Box<Marked>, c: char) -> State {

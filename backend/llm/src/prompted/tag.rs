@@ -22,7 +22,7 @@ pub(crate) enum TagKind {
     /// Calls that end at the end of their JSON or of their arguments (`marked`).
     Marked,
     /// Reasoning, in which nothing is a call.
-    Thought,
+    Reasoning,
     /// The result of a call. Only the server can know it, so the model invented it.
     Result,
 }
@@ -34,7 +34,7 @@ const TAGS: [Tag; 8] = [
     Tag { opening: FUNCTION, closing: "</function>", holds: TagKind::Function },
     Tag { opening: "[TOOL_CALLS]", closing: "", holds: TagKind::Marked },
     Tag { opening: "<|python_tag|>", closing: "", holds: TagKind::Marked },
-    Tag { opening: "<think>", closing: "</think>", holds: TagKind::Thought },
+    Tag { opening: "<think>", closing: "</think>", holds: TagKind::Reasoning },
     Tag { opening: "<tool_response>", closing: "</tool_response>", holds: TagKind::Result },
 ];
 

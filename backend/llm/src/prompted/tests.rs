@@ -451,10 +451,10 @@ fn a_call_in_pythons_form_that_cannot_be_read_becomes_an_error_for_the_model() {
 #[test]
 fn reasoning_contains_no_calls() {
     let tagged = format!("<tool_call>{{\"name\":\"add\",\"arguments\":{EXACT}}}</tool_call>");
-    let thought = format!(
+    let reasoning = format!(
         "Let me see. <think>I could write {tagged} or\n```tool\n{{\"tool\":\"add\",\"args\":{{}}}}\n```\n</think>"
     );
-    assert_ordinary(&thought);
-    assert_ordinary(thought.strip_suffix("</think>").unwrap());
-    assert_eq!(read(&format!("{thought}\n{tagged}")), (format!("{thought}\n"), vec![call("add", EXACT)]));
+    assert_ordinary(&reasoning);
+    assert_ordinary(reasoning.strip_suffix("</think>").unwrap());
+    assert_eq!(read(&format!("{reasoning}\n{tagged}")), (format!("{reasoning}\n"), vec![call("add", EXACT)]));
 }

@@ -1,6 +1,6 @@
 //! Quirks: the parts of a request that a model's server cannot accept. A quirk is known from the settings or from a
 //! refusal (`refusal`). The model client remembers it until the process ends. The wire formats write requests without
-//! these parts; `adapted_request` contains the changes that are the same for all wire formats.
+//! these parts; `wire_format` contains the changes that are the same for all wire formats.
 
 mod phrases;
 mod refusal;

@@ -13,7 +13,7 @@ use crate::reason::Reason;
 
 /// Returns the parts of a request that the refusal names, most likely first.
 pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
-    let whole = normalized(&reason.whole());
+    let whole = normalized(&reason.text_with_codes());
     let mut found = Vec::new();
     if has_any(&whole, &["propert"]) && has_any(&whole, &["pattern", "regex", "alphanumeric"]) {
         found.push(Quirk::NoSpecialPropertyNames);
@@ -47,7 +47,7 @@ pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
 
 /// Returns `true` if the error says that the API key is invalid. This is for servers that do not use status 401 for it.
 pub(crate) fn refuses_key(reason: &Reason) -> bool {
-    let whole = normalized(&reason.whole()).replace(['_', '-'], " ");
+    let whole = normalized(&reason.text_with_codes()).replace(['_', '-'], " ");
     has_any(&whole, &["api key", "apikey", "access token", "bearer token"])
         && has_any(
             &whole,
@@ -179,7 +179,7 @@ mod tests {
     use super::{Quirk, Reason, named_in};
 
     fn named(message: &str) -> Vec<Quirk> {
-        let mut found = named_in(&Reason::of(message));
+        let mut found = named_in(&Reason::from_text(message));
         found.dedup();
         found
     }

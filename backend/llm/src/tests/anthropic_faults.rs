@@ -5,7 +5,7 @@ use tallybook_mock_llm::{MockLlm, fault, text};
 use tallybook_protocol::Usage;
 
 use super::{
-    AssistantBlock, ModelError, ModelEvent, ModelMessage, ProviderKind, StopReason, ToolResult, ask, patient, question,
+    AssistantBlock, ModelError, ModelEvent, ModelMessage, ProviderKind, StopReason, ToolResult, ask, client_of, question,
     request,
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct Played {
     pub(crate) calls: Vec<(String, String)>,
     pub(crate) ids: Vec<String>,
     pub(crate) opaque: Vec<String>,
-    pub(crate) thought: String,
+    pub(crate) reasoning: String,
     pub(crate) stop_reason: Option<StopReason>,
     pub(crate) usage: Option<Usage>,
     /// The error code.
@@ -32,7 +32,7 @@ impl Played {
             calls: vec![],
             ids: vec![],
             opaque: vec![],
-            thought: String::new(),
+            reasoning: String::new(),
             stop_reason: None,
             usage: None,
             error,
@@ -43,8 +43,8 @@ impl Played {
                     played.calls.push((call.name, call.input_text));
                     played.ids.push(call.id);
                 }
-                ModelEvent::ReasoningDelta(words) => played.thought.push_str(&words),
-                ModelEvent::TextWasReasoning(words) => played.thought = words,
+                ModelEvent::ReasoningDelta(words) => played.reasoning.push_str(&words),
+                ModelEvent::TextWasReasoning(words) => played.reasoning = words,
                 ModelEvent::Opaque(json) => played.opaque.push(json),
                 ModelEvent::Ended { stop_reason, usage } => {
                     played.stop_reason = Some(stop_reason);
@@ -63,7 +63,7 @@ impl Played {
 pub(crate) async fn play(provider: ProviderKind, name: &str) -> Played {
     let model = MockLlm::start().await.unwrap();
     model.reply(fault(name).unwrap());
-    Played::new(ask(&*patient(provider, &model), question()).await)
+    Played::new(ask(&*client_of(provider, &model), question()).await)
 }
 
 async fn anthropic(name: &str) -> Played {
@@ -105,7 +105,7 @@ async fn a_frame_that_is_not_json() {
     let model = MockLlm::start().await.unwrap();
     model.reply(fault("not_json").unwrap());
     model.reply([text("Unharmed.")]);
-    let client = patient(ProviderKind::Anthropic, &model);
+    let client = client_of(ProviderKind::Anthropic, &model);
     assert_eq!(Played::new(ask(&*client, question()).await).error, Some("model_bad_stream"));
     assert_eq!(Played::new(ask(&*client, question()).await).text, "Unharmed.");
 }
@@ -135,7 +135,7 @@ async fn several_tool_calls_in_one_answer_have_their_results_in_the_next_message
     let model = MockLlm::start().await.unwrap();
     model.reply(fault("several_calls").unwrap());
     model.reply([text("Done.")]);
-    let client = patient(ProviderKind::Anthropic, &model);
+    let client = client_of(ProviderKind::Anthropic, &model);
     let (_, events, _) = ask(&*client, question()).await;
     let calls = events.iter().filter_map(|event| match event {
         ModelEvent::ToolCall(call) => Some(call.clone()),
@@ -167,7 +167,7 @@ async fn thinking_signature_delta_and_redacted_thinking_are_replayed_verbatim() 
     let model = MockLlm::start().await.unwrap();
     model.reply(fault("thinking").unwrap());
     model.reply([text("Done.")]);
-    let client = patient(ProviderKind::Anthropic, &model);
+    let client = client_of(ProviderKind::Anthropic, &model);
     let played = Played::new(ask(&*client, question()).await);
     assert_eq!((played.text.as_str(), played.opaque.len()), ("Yes.", 2));
     let provider = ProviderKind::Anthropic.as_str();
@@ -186,8 +186,8 @@ async fn thinking_signature_delta_and_redacted_thinking_are_replayed_verbatim() 
     for json in &played.opaque {
         assert!(request.body_text.contains(json.as_str()), "{json} in {}", request.body_text);
     }
-    let thought = &request.body["messages"][1]["content"][0];
-    assert_eq!((&thought["thinking"], &thought["signature"]), (&"Let me think.".into(), &"c2ln".into()));
+    let reasoning = &request.body["messages"][1]["content"][0];
+    assert_eq!((&reasoning["thinking"], &reasoning["signature"]), (&"Let me think.".into(), &"c2ln".into()));
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn pause_turn() {
         ModelMessage::user_text("Where is it?"),
         ModelMessage::Assistant(vec![AssistantBlock::Text { text: played.text }]),
     ]);
-    let played = Played::new(ask(&*patient(ProviderKind::Anthropic, &model), next).await);
+    let played = Played::new(ask(&*client_of(ProviderKind::Anthropic, &model), next).await);
     assert_eq!((played.text.as_str(), played.error), (" and find it.", None));
     model.assert_calls_paired();
 }
@@ -237,7 +237,7 @@ async fn stop_reasons_that_contradict_the_calls() {
 async fn newer_api_versions_that_refuse_sampling_parameters() {
     let model = MockLlm::start().await.unwrap();
     model.reply([text("hi")]);
-    ask(&*patient(ProviderKind::Anthropic, &model), question()).await;
+    ask(&*client_of(ProviderKind::Anthropic, &model), question()).await;
     let body = &model.requests()[0].body;
     for parameter in ["temperature", "top_p", "top_k"] {
         assert!(body.get(parameter).is_none(), "{parameter}");

@@ -8,7 +8,7 @@ use tallybook_protocol::ModelInfo;
 
 use super::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, PROVIDERS, ProviderKind, ToolCallRequest, ToolResult,
-    add_spec, ask, patient, request,
+    add_spec, ask, client_of, request,
 };
 
 fn call(id: &str, input: &str, written_by: Option<&ModelInfo>) -> AssistantBlock {
@@ -61,7 +61,7 @@ fn sent_ids(body: &Value) -> (Vec<String>, Vec<String>) {
 async fn call_ids_are_unchanged_for_their_model_and_portable_for_others() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         let other = ModelInfo { model: "another-model".to_owned(), ..client.info().clone() };
         let elsewhere = ModelInfo { provider: "elsewhere".to_owned(), ..client.info().clone() };
         for (writer, is_own) in
@@ -92,7 +92,7 @@ async fn a_question_never_follows_a_tool_message() {
         model.reply([text("3.")]);
         // The turn failed after the tools had run.
         let messages = [two_calls(None), vec![ModelMessage::user_text("And now?")]].concat();
-        ask(&*patient(provider, &model), request(messages)).await;
+        ask(&*client_of(provider, &model), request(messages)).await;
         model.assert_calls_paired();
         let body = model.requests().pop().unwrap().body;
         let roles: Vec<&str> =
@@ -118,7 +118,7 @@ async fn argument_names_that_anthropic_rejects_are_mapped_and_mapped_back() {
     let safe = r#"{"_filter_2":1.00000000000000000001,"_filter":2,"a_b":{"user_name_":3}}"#;
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         let messages = vec![
             ModelMessage::user_text("Well?"),
             ModelMessage::Assistant(vec![call("a", original, Some(client.info()))]),

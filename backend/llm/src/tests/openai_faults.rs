@@ -8,7 +8,7 @@ use tallybook_protocol::Usage;
 use super::{
     AssistantBlock, ModelMessage, ProviderKind, StopReason, ToolCallRequest, ToolResult,
     anthropic_faults::{Played, play},
-    ask, patient, question, request,
+    ask, client_of, question, request,
 };
 
 const SPEAKERS: [ProviderKind; 3] = [ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
@@ -108,7 +108,7 @@ async fn reasoning_content_is_kept_apart_from_the_answer() {
     each("thinking", |played| {
         assert_eq!(played.text, "Yes.");
         assert_eq!(played.opaque, [r#"{"reasoning_content":"Let me think."}"#]);
-        assert_eq!(played.thought, "Let me think.");
+        assert_eq!(played.reasoning, "Let me think.");
     })
     .await;
 }
@@ -120,10 +120,10 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         let model = MockLlm::start().await.unwrap();
         model.reply(fault("reasoning_details").unwrap());
         model.reply([text("Done.")]);
-        let client = patient(provider, &model);
+        let client = client_of(provider, &model);
         let played = Played::new(ask(&*client, question()).await);
-        assert_eq!(played.thought, "Let me think.");
-        let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
+        assert_eq!(played.reasoning, "Let me think.");
+        let [reasoning] = played.opaque.as_slice() else { panic!("{played:?}") };
         let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
         let result = ToolResult {
             call_id: id.clone(),
@@ -135,7 +135,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         let next = request(vec![
             ModelMessage::user_text("What is 1 + 2?"),
             ModelMessage::Assistant(vec![
-                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), model: None, json: thought.clone() },
+                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), model: None, json: reasoning.clone() },
                 AssistantBlock::ToolCall(ToolCallRequest {
                     id,
                     name,
@@ -161,7 +161,7 @@ async fn a_thought_signature_is_sent_back_with_its_call_within_the_turn() {
     let model = MockLlm::start().await.unwrap();
     model.reply(fault("thought_signature").unwrap());
     model.reply([text("Done.")]);
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     let played = Played::new(ask(&*client, question()).await);
     let [signed] = played.opaque.as_slice() else { panic!("{played:?}") };
     assert_eq!(played.ids, ["call_a", "call_b"]);

@@ -6,7 +6,7 @@ use tallybook_mock_llm::{MockLlm, Reply, raw, text};
 
 use super::{
     ModelClient, ModelEvent, ModelRequest, ModelSettings, PROVIDERS, ProviderKind, Sampling, ToolChoice, ask, connect,
-    history, patient, question, request, settings,
+    history, client_of, question, request, settings,
 };
 use crate::{Quirk, QuirkSet, ReasoningEffort};
 
@@ -46,7 +46,7 @@ async fn parts_that_a_server_rejects_are_left_out_one_after_another() {
         model.fail([400, 422, 404, 500][number % 4], refusal(message));
     }
     model.reply([text("```tool\n{\"tool\": \"add\", \"args\": {\"a\": 1}}\n```")]);
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     let (said, events, error) = ask(&*client, demanding()).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(said, "");
@@ -114,7 +114,7 @@ async fn each_part_can_be_left_out_in_each_format() {
     let model = MockLlm::start().await.unwrap();
     model.fail(400, refusal("system.0.cache_control: Extra inputs are not permitted"));
     model.reply([text("Yes.")]);
-    let (said, _, error) = ask(&*patient(ProviderKind::Anthropic, &model), question()).await;
+    let (said, _, error) = ask(&*client_of(ProviderKind::Anthropic, &model), question()).await;
     assert_eq!(said, "Yes.", "{error:?}");
     let marks =
         model.requests().iter().map(|request| request.body_text.matches("cache_control").count()).collect::<Vec<_>>();
@@ -134,14 +134,14 @@ async fn a_rejection_of_an_unknown_part_is_final() {
         ] {
             let model = MockLlm::start().await.unwrap();
             model.fail(400, refusal(message));
-            let (_, _, error) = ask(&*patient(provider, &model), question()).await;
+            let (_, _, error) = ask(&*client_of(provider, &model), question()).await;
             let error = error.unwrap();
             assert_eq!((error.code(), model.requests().len()), ("model_refused_request", 1), "{message}");
             assert!(error.to_string().ends_with(message), "{error}");
         }
         let model = MockLlm::start().await.unwrap();
         model.fail(400, refusal("prompt is too long: 9 tokens > 8 maximum; tools are not supported"));
-        let (_, _, error) = ask(&*patient(provider, &model), question()).await;
+        let (_, _, error) = ask(&*client_of(provider, &model), question()).await;
         assert_eq!((error.unwrap().code(), model.requests().len()), ("model_context_too_long", 1));
     }
 }
@@ -155,12 +155,12 @@ async fn a_server_that_rejects_everything_is_retried_once_per_part() {
         for _ in 0..50 {
             model.fail(400, refusal(everything));
         }
-        let (_, _, error) = ask(&*patient(provider, &model), demanding()).await;
+        let (_, _, error) = ask(&*client_of(provider, &model), demanding()).await;
         assert!(error.is_some());
         let asked = model.requests().len();
         assert!((5..=Quirk::ALL.len()).contains(&asked), "{provider}: {asked}");
         // The next request does not repeat the refused parts one by one.
-        ask(&*patient(provider, &model), question()).await;
+        ask(&*client_of(provider, &model), question()).await;
     }
 }
 
@@ -169,7 +169,7 @@ async fn a_rejection_after_text_is_final() {
     let model = MockLlm::start().await.unwrap();
     let error = raw(format!("data: {}\n\n", json!({"error": {"code": 400, "message": "System role not supported"}})));
     model.reply([text("Well"), error.clone()]);
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     let (said, _, failed) = ask(&*client, question()).await;
     assert_eq!((said.as_str(), failed.is_some(), model.requests().len()), ("Well", true, 1));
     // An error at the beginning of the stream has the same effect as an error status.
@@ -200,7 +200,7 @@ async fn settings_confirm_and_deny_quirks_from_the_start() {
 #[tokio::test]
 async fn two_concurrent_requests_both_learn_a_quirk() {
     let model = MockLlm::start().await.unwrap();
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     let busy = model.reply_late(Reply::fail(400, refusal("Unknown field: stream_options")));
     model.fail(400, refusal("Unknown field: stream_options"));
     model.reply([text("Yes.")]);
@@ -218,7 +218,7 @@ async fn two_concurrent_requests_both_learn_a_quirk() {
 #[tokio::test]
 async fn several_calls_are_sent_one_by_one_if_required() {
     let model = MockLlm::start().await.unwrap();
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     model.fail(400, refusal("This model only supports single tool-calls at once!"));
     model.reply([text("Yes.")]);
     let (said, _, error) = ask(&*client, request(history::two_calls(Some(client.info())))).await;
@@ -235,7 +235,7 @@ async fn several_calls_are_sent_one_by_one_if_required() {
 #[tokio::test]
 async fn tool_messages_have_no_name_if_the_server_rejects_it() {
     let model = MockLlm::start().await.unwrap();
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     model.fail(
         400,
         refusal("'messages.3' : for 'role:tool' the following must be satisfied[(property 'name' is unsupported)]"),

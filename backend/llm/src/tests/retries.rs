@@ -176,8 +176,8 @@ async fn overloaded_error_after_http_200_before_any_text_is_retried() {
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("overloaded_in_stream"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
         // Reasoning before the error does not prevent a retry.
-        let thought = named("overloaded_after_thinking");
-        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![thought, answer()]).await;
+        let reasoning = named("overloaded_after_thinking");
+        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![reasoning, answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 use tallybook_mock_llm::Reply;
 
-use super::{ModelEvent, ProviderKind, anthropic_faults::Played, ask, patient, question};
+use super::{ModelEvent, ProviderKind, anthropic_faults::Played, ask, client_of, question};
 
 const HIGH: &str = r"\ud83d";
 const LOW: &str = r"\ude00";
@@ -17,7 +17,7 @@ fn framed(data: &str) -> String {
 async fn played(provider: ProviderKind, frames: &[String]) -> Played {
     let model = tallybook_mock_llm::MockLlm::start().await.unwrap();
     model.reply(Reply::raw_stream(frames.iter().map(|data| framed(data)).collect::<Vec<_>>().concat()));
-    Played::new(ask(&*patient(provider, &model), question()).await)
+    Played::new(ask(&*client_of(provider, &model), question()).await)
 }
 
 /// Returns the result of a Chat Completions answer with these deltas.
@@ -62,22 +62,22 @@ async fn text_and_reasoning() {
         let parts: Vec<_> =
             pieces.iter().map(|text| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#)).collect();
         assert_eq!(openai(&parts).await.text, expected, "{pieces:?}");
-        let thought = openai(&deltas("reasoning_content")).await.opaque;
+        let reasoning = openai(&deltas("reasoning_content")).await.opaque;
         let expected_thought = serde_json::json!({"reasoning_content": expected}).to_string();
-        assert_eq!(thought, [expected_thought], "{pieces:?}");
+        assert_eq!(reasoning, [expected_thought], "{pieces:?}");
         let details: Vec<_> = pieces
             .iter()
             .map(|text| format!(r#"{{"reasoning_details":[{{"type":"reasoning.text","index":0,"text":"{text}"}}]}}"#))
             .collect();
-        let thought = openai(&details).await.opaque;
-        assert!(thought[0].contains(&serde_json::json!(expected).to_string()), "{pieces:?}: {thought:?}");
+        let reasoning = openai(&details).await.opaque;
+        assert!(reasoning[0].contains(&serde_json::json!(expected).to_string()), "{pieces:?}: {reasoning:?}");
 
         let deltas: Vec<_> = pieces.iter().map(|text| format!(r#"{{"type":"text_delta","text":"{text}"}}"#)).collect();
         assert_eq!(anthropic(r#"{"type":"text","text":""}"#, &deltas).await.text, expected, "{pieces:?}");
         let deltas: Vec<_> =
             pieces.iter().map(|text| format!(r#"{{"type":"thinking_delta","thinking":"{text}"}}"#)).collect();
-        let thought = anthropic(r#"{"type":"thinking","thinking":""}"#, &deltas).await.opaque;
-        assert!(thought[0].contains(&serde_json::json!(expected).to_string()), "{pieces:?}: {thought:?}");
+        let reasoning = anthropic(r#"{"type":"thinking","thinking":""}"#, &deltas).await.opaque;
+        assert!(reasoning[0].contains(&serde_json::json!(expected).to_string()), "{pieces:?}: {reasoning:?}");
     }
 }
 
@@ -113,7 +113,7 @@ async fn a_half_before_the_connection_is_lost() {
     let model = tallybook_mock_llm::MockLlm::start().await.unwrap();
     let chunk = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"a{HIGH}\"}}}}]}}\n\n");
     model.reply([tallybook_mock_llm::raw(chunk), tallybook_mock_llm::cut()]);
-    let client = patient(ProviderKind::OpenAi, &model);
+    let client = client_of(ProviderKind::OpenAi, &model);
     let (said, events, error) = ask(&*client, question()).await;
     assert_eq!((said.as_str(), events.as_slice()), ("a\u{fffd}", [].as_slice() as &[ModelEvent]));
     assert_eq!(error.unwrap().code(), "model_bad_stream");

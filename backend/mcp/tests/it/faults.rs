@@ -112,14 +112,14 @@ async fn dies_in_mid_call_over_http() {
 async fn secret_arguments_are_remembered_after_a_server_is_lost() {
     let mock = MockMcp::start(&[Fault::RepeatsSecrets]).await.unwrap();
     let servers = over_http(&mock).await;
-    let absent = || servers.tools().absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
-    assert_eq!(absent(), Vec::<String>::new());
+    let unavailable = || servers.tools().unavailable_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(unavailable(), Vec::<String>::new());
     drop(mock);
     // The server takes a moment to stop.
     let is_there = async || call(&servers, "echo", &json!({})).await.is_ok();
     timeout(WAIT_TIMEOUT, async { while is_there().await {} }).await.unwrap();
     failed(&servers).await;
-    assert_eq!(absent(), ["mock__login"]);
+    assert_eq!(unavailable(), ["mock__login"]);
 }
 
 /// Most servers close idle connections, and a request sent at that moment is lost.

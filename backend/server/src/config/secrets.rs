@@ -33,14 +33,20 @@ pub(crate) fn secrets(
         ModelChoice::Provider(settings) => Some(settings.api_key.as_ref()?.expose().to_owned()),
         ModelChoice::Demo { .. } => None,
     });
-    let issuer = accounts.openid.as_ref().and_then(|openid| openid.client_secret.as_ref());
-    let issuer = issuer.map(|secret| secret.expose_secret().to_owned());
+    let client_secret = accounts.openid.as_ref().and_then(|openid| openid.client_secret.as_ref());
+    let client_secret = client_secret.map(|secret| secret.expose_secret().to_owned());
     let headers = TRACE_HEADERS.map(|name| find(name).unwrap_or_default()).join(",");
     let headers = headers.split(',').filter_map(|header| Some(decoded_value(header.split_once('=')?.1)));
     let secret_key = options.secret_key.as_ref().map(|key| key.expose_secret().trim().to_owned());
     let metrics = options.metrics_token.as_ref().map(|token| token.expose_secret().trim().to_owned());
-    let all =
-        password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(secret_key).chain(metrics).chain(headers);
+    let all = password
+        .into_iter()
+        .chain(decoded)
+        .chain(keys)
+        .chain(client_secret)
+        .chain(secret_key)
+        .chain(metrics)
+        .chain(headers);
     let all = all.chain(STORAGE_KEYS.into_iter().filter_map(&find));
     Secrets::new(all.chain(tool_servers.secrets(&find)))
 }

@@ -77,12 +77,12 @@ impl Settings {
 
     /// Writes settings that admins can change while the server runs, with their values at the start.
     fn write_changeable(&self, lines: &mut String) {
-        let consent = if self.consent_wait_hours > 0.0 {
+        let approval = if self.consent_wait_hours > 0.0 {
             format!("calls wait for it for {} hours and are then denied", self.consent_wait_hours)
         } else {
             "calls wait for it without a timeout".to_owned()
         };
-        let _ = writeln!(lines, "  consent: {consent}");
+        let _ = writeln!(lines, "  approval: {approval}");
         if let Some(review) = &self.review {
             let _ = writeln!(lines, "  review: {review}");
         }

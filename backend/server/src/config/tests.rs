@@ -136,9 +136,9 @@ fn a_bad_value_is_named() {
 }
 
 #[test]
-fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
-    let issuer = ["--oidc-issuer", "https://id.example.org/realm/", "--oidc-client-id", "tallybook"];
-    let plain = read(&issuer).unwrap().accounts.openid.unwrap();
+fn an_identity_provider_is_named_after_its_host_and_its_secret_is_not_printed() {
+    let openid = ["--oidc-issuer", "https://id.example.org/realm/", "--oidc-client-id", "tallybook"];
+    let plain = read(&openid).unwrap().accounts.openid.unwrap();
     assert_eq!((&*plain.issuer, &*plain.name), ("https://id.example.org/realm/", "id.example.org"));
     assert_eq!((plain.client_secret.is_none(), plain.scopes), (true, vec!["email".to_owned(), "profile".to_owned()]));
     let more = [
@@ -149,9 +149,9 @@ fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
         "--oidc-email-domains",
         "a.example, @b.example",
     ];
-    let settings = read(&[&issuer[..], &more].concat()).unwrap();
+    let settings = read(&[&openid[..], &more].concat()).unwrap();
     assert!(settings.remarks[0].contains("OIDC_ISSUER has no effect"), "{:?}", settings.remarks);
-    let required = read(&[&issuer[..], &["--accounts=on"]].concat()).unwrap();
+    let required = read(&[&openid[..], &["--accounts=on"]].concat()).unwrap();
     assert!(required.remarks.is_empty());
     assert!(
         required

@@ -20,7 +20,7 @@ use crate::http::{
 ///
 /// Requires a session of a browser. API keys are refused.
 #[utoipa::path(
-    post, path = "/api/tool-calls/{tool_call_id}/decision", operation_id = "decide", tag = "Consent",
+    post, path = "/api/tool-calls/{tool_call_id}/decision", operation_id = "decide", tag = "Approvals",
     request_body = NewDecision, security(("session" = [])),
     responses(
         (status = 200, description = "The turn's events if no call of the turn waits any longer, otherwise the call.",
@@ -38,14 +38,14 @@ pub(crate) async fn decide(
     let (id, new) = (id.into_inner(), body.0);
     let decide = move |service: ConversationService| async move { service.decide(caller.user, id, new).await };
     Ok(match state.run(decide).await? {
-        DecisionAnswer::Turn(events) => sse::respond(events, state.keep_alive),
+        DecisionAnswer::Turn(events) => sse::respond_turn(events, state.keep_alive),
         DecisionAnswer::Calls(calls) => HttpResponse::Ok().json(calls.first()),
     })
 }
 
 /// Decides on several tool calls at once. Either all decisions take effect or none.
 #[utoipa::path(
-    post, path = "/api/conversations/{uuid}/decisions", operation_id = "decide_several", tag = "Consent",
+    post, path = "/api/conversations/{uuid}/decisions", operation_id = "decide_several", tag = "Approvals",
     request_body = NewDecisions, security(("session" = [])),
     responses(
         (status = 200, description = "The turn's events if no call of the turn waits any longer, otherwise the calls.",
@@ -64,14 +64,14 @@ pub(crate) async fn decide_several(
     let decide =
         move |service: ConversationService| async move { service.decide_several(caller.user, *uuid, new).await };
     Ok(match state.run(decide).await? {
-        DecisionAnswer::Turn(events) => sse::respond(events, state.keep_alive),
+        DecisionAnswer::Turn(events) => sse::respond_turn(events, state.keep_alive),
         DecisionAnswer::Calls(items) => HttpResponse::Ok().json(Page::<ToolCall> { items, next_cursor: None }),
     })
 }
 
 /// Lists your saved approvals.
 #[utoipa::path(
-    get, path = "/api/approvals", operation_id = "list_approvals", tag = "Consent",
+    get, path = "/api/approvals", operation_id = "list_approvals", tag = "Approvals",
     responses((status = 200, body = Page<Approval>)),
 )]
 pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result<HttpResponse, ApiError> {
@@ -81,7 +81,7 @@ pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result
 
 /// Revokes a saved approval.
 #[utoipa::path(
-    delete, path = "/api/approvals/{approval_id}", operation_id = "revoke_approval", tag = "Consent",
+    delete, path = "/api/approvals/{approval_id}", operation_id = "revoke_approval", tag = "Approvals",
     security(("session" = [])), responses((status = 204, description = "Further calls of the tool need approval again.")),
 )]
 pub(crate) async fn revoke(

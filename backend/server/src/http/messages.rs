@@ -185,8 +185,8 @@ pub(crate) async fn continue_turn(
     uuid: web::Path<Uuid>,
     again: OptionalBody<RetryOptions>,
 ) -> Result<HttpResponse, ApiError> {
-    let answer = state.run(|service| async move { service.resume_turn(user, *uuid, again.0).await }).await?;
-    Ok(sse::respond(answer, state.keep_alive))
+    let turn = state.run(|service| async move { service.resume_turn(user, *uuid, again.0).await }).await?;
+    Ok(sse::respond_turn(turn, state.keep_alive))
 }
 
 /// Stops the running turn.

@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use tallybook_conversations::{
     EventsAnswer,
-    journal::{LogEntry, WireFormat},
+    journal::{LogEntry, TurnSubscription, WireFormat},
 };
 use tallybook_protocol::{
     ChatEvent,
@@ -32,15 +32,17 @@ const PACE: Duration = Duration::from_millis(1);
 /// fewer.
 const QUICK_WRITES: u32 = 16;
 
-/// Streams the events of a turn, with a keep-alive after each `keep_alive` without an event. Returns 204 if there are
-/// no events.
+/// Streams the events of a turn, if there are any. Returns 204 otherwise.
 pub(crate) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
     match answer {
-        EventsAnswer::Turn(mut turn) => {
-            respond_with(keep_alive, KEEP_ALIVE, async move || Some(frames(turn.next().await?)))
-        }
+        EventsAnswer::Turn(turn) => respond_turn(turn, keep_alive),
         EventsAnswer::Nothing => HttpResponse::NoContent().finish(),
     }
+}
+
+/// Streams the events of a turn, with a keep-alive after each `keep_alive` without an event.
+pub(crate) fn respond_turn(mut turn: TurnSubscription, keep_alive: Duration) -> HttpResponse {
+    respond_with(keep_alive, KEEP_ALIVE, async move || Some(frames(turn.next().await?)))
 }
 
 /// A frame to write. It holds its event, because connections share an event's bytes only while one of them holds the

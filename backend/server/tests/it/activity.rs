@@ -24,8 +24,8 @@ on_every_engine! {
         let seen = turn.until("model_retry").await;
         assert_eq!(seen.id, start.id, "the event has no id of its own");
         let ChatEvent::ModelRetry(retry) = seen.event else { panic!("{:?}", seen.event) };
-        let told = (retry.code.as_str(), retry.attempt, retry.attempts, retry.delay_ms);
-        assert_eq!(told, ("model_busy", 2, 2, 1));
+        let sent = (retry.code.as_str(), retry.attempt, retry.attempts, retry.delay_ms);
+        assert_eq!(sent, ("model_busy", 2, 2, 1));
 
         let seen = turn.until("tool_call_preparing").await;
         assert_eq!(seen.id, start.id, "the event has no id of its own");

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// An API key that occurs nowhere by chance. `assert_not_kept` looks for its last part, too.
-const KEY: &str = "sk-added-5up3r";
+pub(crate) const KEY: &str = "sk-added-5up3r";
 
 /// Starts building a server that has only the demo model.
 pub(crate) fn demo_only(engine: &Engine) -> AppBuilder<'_> {
@@ -35,12 +35,12 @@ pub(crate) fn demo_only(engine: &Engine) -> AppBuilder<'_> {
 }
 
 /// Returns the body that adds a model of this server.
-fn body(name: &str, model: &MockLlm) -> Value {
+pub(crate) fn body(name: &str, model: &MockLlm) -> Value {
     json!({"name": name, "provider": "openai", "model": "test-model", "base_url": format!("{}/v1", model.url()), "api_key": KEY})
 }
 
 /// Returns the API key that a request carries.
-fn key_of(request: &CapturedRequest) -> &str {
+pub(crate) fn key_of(request: &CapturedRequest) -> &str {
     request.header("authorization").unwrap().strip_prefix("Bearer ").unwrap()
 }
 
@@ -72,14 +72,14 @@ async fn server_that_sends(bytes: String) -> SocketAddr {
     address
 }
 
-async fn add(app: &TestApp, body: Value) -> Value {
+pub(crate) async fn add(app: &TestApp, body: Value) -> Value {
     let added = request(app, Method::POST, "/api/admin/models", body).await;
     assert_eq!(added.status(), 201, "{}", added.text().await.unwrap());
     added.json().await.unwrap()
 }
 
 /// Returns the names of the models that users can choose, the default marked.
-async fn offered(app: &TestApp) -> Vec<String> {
+pub(crate) async fn offered(app: &TestApp) -> Vec<String> {
     let models = app.get_json("/api/models").await;
     let items = models["items"].as_array().unwrap().iter();
     items

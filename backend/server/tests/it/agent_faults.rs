@@ -86,10 +86,10 @@ on_every_engine! {
             let kinds = ["unknown_tool", "invalid_argument", "invalid_argument", "panic", "timeout"];
             let all = rows!(app, Row, ROWS);
             let rows = &all[all.len() - kinds.len()..];
-            for ((row, kind), told) in rows.iter().zip(kinds).zip(results_in_prompt(&model)) {
+            for ((row, kind), result) in rows.iter().zip(kinds).zip(results_in_prompt(&model)) {
                 assert_eq!((row.1.as_str(), row.2.as_deref()), ("error", Some(kind)));
-                assert_eq!((&told["success"], &told["error_type"]), (&Value::Bool(false), &kind.into()));
-                assert_eq!(told["error"].as_str(), row.3.as_deref());
+                assert_eq!((&result["success"], &result["error_type"]), (&Value::Bool(false), &kind.into()));
+                assert_eq!(result["error"].as_str(), row.3.as_deref());
             }
             model.assert_calls_paired();
         }
@@ -117,8 +117,8 @@ on_every_engine! {
         let rows = rows!(app, Row, ROWS);
         assert_eq!((rows[9].1.as_str(), rows[9].2.as_deref()), ("error", Some("timeout")));
         assert!(rows.len() == 10 && rows[..9].iter().all(|row| row.1 == "success"), "{rows:?}");
-        let told: Vec<_> = results_in_prompt(&model).iter().map(|told| told["result"].clone()).collect();
-        assert_eq!(told[7..], ["9".into(), "10".into(), Value::Null], "the model receives the results in the order of its calls");
+        let results: Vec<_> = results_in_prompt(&model).iter().map(|result| result["result"].clone()).collect();
+        assert_eq!(results[7..], ["9".into(), "10".into(), Value::Null], "the model receives the results in the order of its calls");
         model.assert_calls_paired();
     }
 
@@ -207,9 +207,9 @@ on_every_engine! {
             assert_eq!(row.1, "error");
             assert!(error.starts_with(words) && error.len() < 500, "{error}");
         }
-        let told = results_in_prompt(&model);
-        assert!(told[0]["result"].to_string().len() < 2 * Limits::default().model_output_bytes);
-        assert!(told[1..].iter().all(|told| told["success"] == false), "{told:?}");
+        let results = results_in_prompt(&model);
+        assert!(results[0]["result"].to_string().len() < 2 * Limits::default().model_output_bytes);
+        assert!(results[1..].iter().all(|result| result["success"] == false), "{results:?}");
         // The prompt of the next turn contains all of these calls again.
         model.reply([text("Unharmed.")]);
         assert!(ended_with(&app.send(&conversation, "And now?").await.all().await, "Unharmed."));
@@ -254,8 +254,8 @@ on_every_engine! {
             let step = model.requests().pop().unwrap().body;
             match provider {
                 Provider::Anthropic => {
-                    let thought = json!({"type": "thinking", "thinking": "I should add.", "signature": "c2ln"});
-                    assert_eq!(step["messages"][1]["content"][0], thought);
+                    let reasoning = json!({"type": "thinking", "thinking": "I should add.", "signature": "c2ln"});
+                    assert_eq!(step["messages"][1]["content"][0], reasoning);
                 }
                 Provider::OpenAi => assert_eq!(step["messages"][2]["reasoning_content"], "I should add."),
             }

@@ -3,14 +3,14 @@
 //! - `api_clients/client_tools`: the client's own tools
 //! - `api_clients/refusals`: requests that are refused
 //! - `api_clients/plain`: direct model calls
-//! - `api_clients/consent`: approvals
+//! - `api_clients/approvals`: approvals
 //! - `api_clients/files`: images and files
 //! - `api_clients/responses`, `api_clients/threads`, `api_clients/mcp`: other APIs
 //! - `api_clients/python`: a real client
 //! - `accounts/programs`: the owners of the conversations
 
+mod approvals;
 mod client_tools;
-mod consent;
 mod files;
 mod kit;
 mod mcp;
@@ -68,14 +68,14 @@ on_every_engine! {
         assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "the client's input is not kept");
 
-        let told = &model.requests()[0].body;
-        assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(1.0)));
-        assert_eq!(told["stop_sequences"], json!(["END"]));
-        let system: Vec<&str> = told["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+        let sent = &model.requests()[0].body;
+        assert_eq!((&sent["max_tokens"], &sent["temperature"]), (&json!(70), &json!(1.0)));
+        assert_eq!(sent["stop_sequences"], json!(["END"]));
+        let system: Vec<&str> = sent["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
         assert_eq!(system[1..], ["Be brief.", "Be exact."]);
         assert!(system[0].starts_with("You are a helpful assistant."), "{}", system[0]);
-        let told: Vec<&str> = told["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
-        assert_eq!(told, ["Hello", "Good day.", "0.1\n\n+ 0.2?"]);
+        let texts: Vec<&str> = sent["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["Hello", "Good day.", "0.1\n\n+ 0.2?"]);
         model.assert_calls_paired();
     }
 
@@ -97,9 +97,9 @@ on_every_engine! {
             model.reply([text("I may not.")]);
             let response = app.post(path, json!({"model": "test-model", "stream": false, field: history})).await;
             assert_eq!(response.status(), 200, "{path}: {}", response.text().await.unwrap());
-            let told = model.requests().last().unwrap().body["messages"].clone();
-            let told: Vec<&str> = told.as_array().unwrap().iter().map(|it| it["content"][0]["text"].as_str().unwrap()).collect();
-            assert_eq!(told, ["Help?", "I decline.", "Why?"], "{path}");
+            let sent = model.requests().last().unwrap().body["messages"].clone();
+            let texts: Vec<&str> = sent.as_array().unwrap().iter().map(|it| it["content"][0]["text"].as_str().unwrap()).collect();
+            assert_eq!(texts, ["Help?", "I decline.", "Why?"], "{path}");
         }
     }
 

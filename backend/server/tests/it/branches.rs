@@ -57,8 +57,8 @@ on_every_engine! {
         let versions = vec![first.assistant_message_id, again.assistant_message_id];
         assert_eq!((again.user_message_id, again.parent_id, &*again.content), (first.user_message_id, None, "1 + 2?"));
         assert_eq!((&again.user_siblings, &again.assistant_siblings), (&vec![], &versions));
-        let told = last_request(&model);
-        assert!(told.contains("1 + 2?") && !told.contains("Old answer.") && !told.contains("tool_use"), "{told}");
+        let prompt = last_request(&model);
+        assert!(prompt.contains("1 + 2?") && !prompt.contains("Old answer.") && !prompt.contains("tool_use"), "{prompt}");
 
         let messages = shown(&app, &conversation).await;
         assert_eq!(texts(&messages), ["1 + 2?", "New answer."]);
@@ -71,8 +71,8 @@ on_every_engine! {
         assert_eq!(back.messages[1].tool_calls.len(), 1);
         assert_eq!(shown(&app, &conversation).await, back.messages, "every client sees the selected branch");
         app.send(&conversation, "And now?").await.all().await;
-        let told = last_request(&model);
-        assert!(told.contains("Old answer.") && told.contains("tool_use") && !told.contains("New answer."), "{told}");
+        let prompt = last_request(&model);
+        assert!(prompt.contains("Old answer.") && prompt.contains("tool_use") && !prompt.contains("New answer."), "{prompt}");
         assert_eq!(texts(&shown(&app, &conversation).await), ["1 + 2?", "Old answer.", "And now?", "Third."]);
         model.assert_calls_paired();
     }
@@ -93,8 +93,8 @@ on_every_engine! {
         let start = whole_turn(edit(&app, &conversation, second, "Q2 edited").await).await;
         assert_eq!((start.parent_id, &start.user_siblings), (Some(before[1].id), &vec![second, start.user_message_id]));
         assert_eq!(texts(&shown(&app, &conversation).await), ["Q1", "A1", "Q2 edited", "A2 edited"]);
-        let told = last_request(&model);
-        assert!(told.contains("A1") && !told.contains("A2"), "{told}");
+        let prompt = last_request(&model);
+        assert!(prompt.contains("A1") && !prompt.contains("A2"), "{prompt}");
 
         // An edit of the first message of all, by a client that does not know whether its first request arrived.
         let start = whole_turn(edit(&app, &conversation, first, "Q1 edited").await).await;
@@ -201,10 +201,10 @@ on_every_engine! {
 
         let mut feed = app.get("/api/events").await;
         assert_eq!(select(&app, &conversation, old).await.status(), StatusCode::OK);
-        let mut told = String::new();
-        while !told.contains("event: branch_selected\n") {
+        let mut received = String::new();
+        while !received.contains("event: branch_selected\n") {
             let chunk = tokio::time::timeout(crate::support::TIMEOUT, feed.chunk()).await.expect("in time").unwrap();
-            told.push_str(&String::from_utf8_lossy(&chunk.expect("the feed stays open")));
+            received.push_str(&String::from_utf8_lossy(&chunk.expect("the feed stays open")));
         }
         let file = app.get(&export).await.text().await.unwrap();
         assert!(!file.contains("Quince") && file.contains("Rhubarb"), "{file}");

@@ -13,8 +13,8 @@ use tallybook_protocol::{MessageStatus, Prices};
 use crate::{
     accounts::kit::{ADMIN, Team, Who, required},
     added_models::{reason, request},
+    approvals::{Orders, order, tools},
     bad_input::assert_problem,
-    consent::{Orders, order, tools},
     operator_commands::said,
     server_settings::{CHANGED_MEANWHILE, ROUNDS, send_at_once},
     support::{Counts, Engine, EventReader, Form, Program, TestApp, end_of, execute, on_every_engine, rows},
@@ -107,6 +107,28 @@ on_every_engine! {
         let log = rows!(team.app, (String,), "SELECT subject FROM audit_log WHERE action = 'budgets_changed'");
         assert_eq!(log[0].0, format!("user:{id} day: 10 tokens"));
         assert_eq!(log.len(), 2);
+    }
+
+    /// The warning begins when usage reaches the budget's part `warn_at`, before the budget is used up.
+    async fn a_budget_that_is_nearly_used_up_warns(engine: Engine) {
+        let Asked { model, team, admin, ann, id, conversation } = Asked::start(&engine).await;
+        execute!(team.app, "UPDATE model_calls SET input_tokens = 700, output_tokens = 100, cost_nanos = 800");
+        for field in ["tokens", "cost_nanos"] {
+            for (limit, is_warning) in [(801, true), (1000, true), (1001, false)] {
+                let mut budget = json!({"principal": format!("user:{id}"), "period": "month"});
+                budget[field] = json!(limit);
+                set(&team, &admin, json!([budget])).await;
+                let shown = budgets_of(&team, &ann).await[0][field].clone();
+                assert_eq!(shown, json!({"limit": limit, "used": 800, "is_warning": is_warning}), "{field}");
+            }
+            let part = json!([{"principal": "all", "period": "day", field: 1600, "warn_at": 0.5}]);
+            set(&team, &admin, part).await;
+            assert_eq!(budgets_of(&team, &ann).await[0][field]["is_warning"], true, "{field}");
+        }
+        // A warning refuses nothing. This model has no prices, so its turns reserve no money.
+        set(&team, &admin, json!([{"principal": "all", "period": "day", "cost_nanos": 801}])).await;
+        model.reply([text("Again.")]);
+        team.ask(&ann, &conversation, "Go?").await;
     }
 
     async fn a_shared_budget_of_money_refuses_all_users_also_at_v1(engine: Engine) {

@@ -105,7 +105,7 @@ on_every_engine! {
             "review = null (default)".to_owned(),
         ]);
         assert_eq!(starts("sharing is set in the settings file or the environment"), 1, "{words}");
-        for printed_elsewhere in ["consent:", "memory:", "plan:"] {
+        for printed_elsewhere in ["approval:", "memory:", "plan:"] {
             assert_eq!(starts(printed_elsewhere), 0, "{printed_elsewhere}\n{words}");
         }
 

@@ -184,10 +184,10 @@ fn the_environment_overrides_the_file() {
     };
     let wait = "[consent]\nwait_hours = 1.5\n";
     for (text, variables, words) in [
-        ("", &[][..], "consent: calls wait for it without a timeout\n"),
-        (wait, &[], "consent: calls wait for it for 1.5 hours and are then denied\n"),
-        (wait, &[("CONSENT_WAIT_HOURS", "24")], "consent: calls wait for it for 24 hours and are then denied\n"),
-        (wait, &[("CONSENT_WAIT_HOURS", "0")], "consent: calls wait for it without a timeout\n"),
+        ("", &[][..], "approval: calls wait for it without a timeout\n"),
+        (wait, &[], "approval: calls wait for it for 1.5 hours and are then denied\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "24")], "approval: calls wait for it for 24 hours and are then denied\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "0")], "approval: calls wait for it without a timeout\n"),
     ] {
         let said = understood(text, variables);
         assert!(said.contains(words), "{words} is not in {said}");

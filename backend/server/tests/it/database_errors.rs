@@ -141,8 +141,12 @@ async fn the_maximum_statement_size_is_known() {
         let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(&pool).await;
         send(limit - 1024).await.unwrap();
         let error = send(limit).await.unwrap_err();
-        let told = error.as_database_error().is_some();
-        assert_eq!(classify(&error), if told { FailureKind::Permanent } else { FailureKind::Transient }, "{error}");
+        let is_from_database = error.as_database_error().is_some();
+        assert_eq!(
+            classify(&error),
+            if is_from_database { FailureKind::Permanent } else { FailureKind::Transient },
+            "{error}"
+        );
         pool.acquire().await.unwrap().ping().await.unwrap();
     }
 }

@@ -66,10 +66,10 @@ impl Fixture {
     /// reason.
     async fn assert_refused(&mut self, code: &str) {
         self.gate.open();
-        let told = self.turn.next().await.unwrap();
-        let ChatEvent::Error(error) = &told.event else { panic!("{told:?}") };
+        let received = self.turn.next().await.unwrap();
+        let ChatEvent::Error(error) = &received.event else { panic!("{received:?}") };
         assert_eq!((error.code.as_str(), error.assistant_message_id), (code, None));
-        assert_eq!(told.id, self.last_id, "the event has no id of its own");
+        assert_eq!(received.id, self.last_id, "the event has no id of its own");
         assert!(self.turn.next().await.is_none(), "no event follows");
         assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
     }

@@ -267,7 +267,7 @@ async fn an_end_larger_than_one_statement_becomes_a_fallback() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (narrow, proxy) = engine.clone().behind_proxy().await;
-        proxy.tell_statement_limit(600_000);
+        proxy.report_statement_limit(600_000);
         let app = TestApp::spawn(&narrow, &model).await;
         let conversation = app.create_conversation().await;
         model.reply([text("x".repeat(700_000))]);

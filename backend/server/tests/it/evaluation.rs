@@ -26,8 +26,8 @@ fn server(app: &TestApp) -> Server {
     Server { client: app.client.clone(), url: app.url(""), key: None }
 }
 
-fn asking(patience: Duration) -> Asking {
-    Asking { model: None, mode: AnswerMode::React, patience }
+fn asking(timeout: Duration) -> Asking {
+    Asking { model: None, mode: AnswerMode::React, timeout }
 }
 
 on_every_engine! {
@@ -35,7 +35,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let server = server(&app);
-        let ask = async |id: &str, patience: u64| server.ask(&task(id), &asking(Duration::from_secs(patience))).await;
+        let ask = async |id: &str, timeout: u64| server.ask(&task(id), &asking(Duration::from_secs(timeout))).await;
         assert!(server.models().await.unwrap().items[0].is_default);
 
         model.reply([tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);

@@ -182,7 +182,7 @@ on_every_engine! {
         }
     }
 
-    /// A stream that breaks off never counts as a complete answer. The text that was already sent stays.
+    /// A stream that is aborted never counts as a complete answer. The text that was already sent stays.
     async fn a_broken_stream_fails_the_turn_and_keeps_the_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();

@@ -10,7 +10,7 @@ use tallybook_mock_llm::MockLlm;
 use crate::{
     accounts::kit::{ADMIN, Team},
     files::{PNG, assert_problem, delete, upload, uploaded},
-    support::{Engine, TestApp, on_every_engine, rows},
+    support::{Engine, Program, TestApp, on_every_engine, rows},
 };
 
 /// Maximum number of uploads that one user has at once.
@@ -72,6 +72,17 @@ on_every_engine! {
         let uploads = join_all(texts.iter().map(|text| upload(&app, "b.txt", text.clone()))).await;
         let created = uploads.iter().filter(|response| response.status() == StatusCode::CREATED).count();
         assert_eq!((created, stored(&app).await), (1, (1, 1, 1, 1)));
+    }
+
+    async fn the_environment_sets_the_limits(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let mut command = Program::command(&engine, &model);
+        command.env("MAX_FILE_BYTES", "1000").env("MAX_FILES_PER_USER_BYTES", "1500");
+        let app = TestApp::launch_command(&engine, &mut command);
+        assert_problem(upload(&app, "a.txt", "a".repeat(1001)).await, 413, "file-too-large").await;
+        uploaded(&app, "a.txt", "a".repeat(1000)).await;
+        assert_problem(upload(&app, "b.txt", "b".repeat(501)).await, 413, "storage-full").await;
+        uploaded(&app, "b.txt", "b".repeat(500)).await;
     }
 
     async fn one_user_does_not_block_the_uploads_of_others(engine: Engine) {

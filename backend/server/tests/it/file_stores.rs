@@ -190,7 +190,12 @@ on_every_engine! {
 const STORE_TIMEOUT: (&str, &str) = ("AWS_TIMEOUT", "1s");
 
 /// Uploads a text, and starts the program again with this limit.
-async fn launch_impatient(engine: &Engine, model: &MockLlm, bucket: &Bucket, content: &str) -> (TestApp, Value) {
+async fn launch_with_short_timeout(
+    engine: &Engine,
+    model: &MockLlm,
+    bucket: &Bucket,
+    content: &str,
+) -> (TestApp, Value) {
     let mut command = Program::command(engine, model);
     let app = TestApp::launch_command(engine, command.envs(bucket.variables()));
     let file = uploaded(&app, "long.txt", content.to_owned()).await;
@@ -204,7 +209,7 @@ async fn launch_impatient(engine: &Engine, model: &MockLlm, bucket: &Bucket, con
 async fn content_that_takes_longer_than_a_request_to_the_store_arrives_whole() {
     let (engine, model, bucket) = (Engine::sqlite(), MockLlm::start().await.unwrap(), Bucket::start());
     let content = "0123456789abcdef".repeat(1024 * 1024);
-    let (app, file) = launch_impatient(&engine, &model, &bucket, &content).await;
+    let (app, file) = launch_with_short_timeout(&engine, &model, &bucket, &content).await;
     bucket.set_state(BucketState::Slow);
     let response = app.get(&content_path(&file, "original")).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -215,7 +220,7 @@ async fn content_that_takes_longer_than_a_request_to_the_store_arrives_whole() {
 async fn a_store_that_does_not_answer_fails_uploads_and_downloads() {
     let (engine, model, bucket) = (Engine::sqlite(), MockLlm::start().await.unwrap(), Bucket::start());
     let content = "0123456789abcdef".repeat(100_000);
-    let (app, file) = launch_impatient(&engine, &model, &bucket, &content).await;
+    let (app, file) = launch_with_short_timeout(&engine, &model, &bucket, &content).await;
     let path = content_path(&file, "original");
     bucket.set_state(BucketState::Silent);
     let (written, read) = tokio::join!(upload(&app, "b.txt", "More."), app.get(&path));
@@ -236,7 +241,7 @@ async fn a_store_that_does_not_answer_fails_uploads_and_downloads() {
 async fn a_store_that_stops_in_the_middle_of_a_download_cuts_it_off() {
     let (engine, model, bucket) = (Engine::sqlite(), MockLlm::start().await.unwrap(), Bucket::start());
     let content = "0123456789abcdef".repeat(512 * 1024);
-    let (app, file) = launch_impatient(&engine, &model, &bucket, &content).await;
+    let (app, file) = launch_with_short_timeout(&engine, &model, &bucket, &content).await;
     bucket.set_state(BucketState::Slow);
     let mut response = app.get(&content_path(&file, "original")).await;
     assert_eq!(response.status(), StatusCode::OK);

@@ -3,7 +3,8 @@
 
 use std::io::{Cursor, Read as _};
 
-use reqwest::{Response, StatusCode, header};
+use chrono::{TimeDelta, Utc};
+use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_files::{Files, FilesSettings};
@@ -12,7 +13,10 @@ use tallybook_mock_llm::{MockLlm, text};
 use url::form_urlencoded;
 use zip::ZipArchive;
 
-use crate::support::{Engine, EventReader, RawConnection, TestApp, eventually, execute, on_every_engine, rows};
+use crate::{
+    accounts::kit::{ADMIN, Team},
+    support::{Engine, EventReader, RawConnection, TestApp, eventually, execute, on_every_engine, rows},
+};
 
 pub(crate) const PNG: &[u8] = include_bytes!("../../../documents/tests/fixtures/picture.png");
 const WORD: &[u8] = include_bytes!("../../../documents/tests/fixtures/word.docx");
@@ -116,16 +120,28 @@ pub(crate) fn images_in(body: &Value) -> Vec<Value> {
 }
 
 on_every_engine! {
-    async fn a_file_is_stored_once_and_returned_unchanged(engine: Engine) {
+    async fn two_uploads_of_the_same_bytes_at_once_store_them_once(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        // Three chunks in the database.
+        let content = "0123456789".repeat(120_000);
+        let (one, two) = tokio::join!(uploaded(&app, "one.txt", content.clone()), uploaded(&app, "two.txt", content.clone()));
+        assert_eq!((&one["name"], &two["name"], &one["sha256"]), (&json!("one.txt"), &json!("two.txt"), &two["sha256"]));
+        assert_ne!(one["id"], two["id"]);
+        assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM blobs), (SELECT COUNT(*) FROM blob_chunks)"), [(1, 3)]);
+        for file in [&one, &two] {
+            let stored = app.get(&format!("/api/files/{}/content", file["id"].as_str().unwrap())).await;
+            assert!(stored.text().await.unwrap() == content, "the content is whole");
+        }
+    }
+
+    async fn a_file_is_returned_unchanged(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         // Three chunks in the database.
         let content: Vec<u8> = (0..1_200_000_u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
-        let both = tokio::join!(uploaded(&app, "one.txt", content.clone()), uploaded(&app, "two.txt", content.clone()));
-        let file = both.0;
+        let file = uploaded(&app, "one.txt", content.clone()).await;
         assert_eq!((&file["kind"], &file["bytes"], &file["status"]), (&json!("text"), &json!(1_200_000), &json!("ready")));
-        assert_eq!(file["sha256"], both.1["sha256"]);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM blobs"), [(1,)]);
         let path = format!("/api/files/{}", file["id"].as_str().unwrap());
         assert_eq!(app.get_json(&path).await, file);
         let response = app.get(&format!("{path}/content")).await;
@@ -273,12 +289,31 @@ on_every_engine! {
         assert_problem(post(&app, &conversation, wrong).await, 422, "invalid-input").await;
         execute!(app, "UPDATE files SET status = 'processing'");
         assert_problem(post(&app, &conversation, parts(&file["id"])).await, 422, "file-not-ready").await;
-        // Another user's file.
-        execute!(app, "INSERT INTO users (id, name, role, created_at) VALUES (7, 'eve', 'user', '2026-01-01 00:00:00')");
-        execute!(app, "UPDATE files SET status = 'ready', user_id = 7");
-        assert_problem(post(&app, &conversation, parts(&file["id"])).await, 422, "no-such-file").await;
-        assert_problem(delete(&app, &file["id"]).await, 404, "no-such-file").await;
         assert_eq!(app.conversation(&conversation).await["messages"], json!([]));
+        assert!(model.requests().is_empty());
+    }
+
+    async fn another_users_file_id_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let ((ann, _), (bob, _)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
+        let file = team.request(&ann, Method::POST, "/api/files?name=a.txt").body("Ann's.").send().await.unwrap();
+        let file: Value = file.json().await.unwrap();
+        // Admins have no more access than others.
+        for who in [&bob, &admin] {
+            let conversation = team.conversation(who).await;
+            let path = format!("/api/conversations/{conversation}");
+            let parts = json!({"parts": [{"type": "file", "file_id": file["id"]}]});
+            let refused = team.send(who, Method::POST, &format!("{path}/messages"), parts).await;
+            assert_problem(refused, 422, "no-such-file").await;
+            let id = file["id"].as_str().unwrap();
+            for (method, end) in [(Method::GET, ""), (Method::GET, "/content"), (Method::GET, "/text"), (Method::DELETE, "")] {
+                let refused = team.send(who, method, &format!("/api/files/{id}{end}"), Value::Null).await;
+                assert_problem(refused, 404, "no-such-file").await;
+            }
+            assert_eq!(team.json(who, Method::GET, &path, Value::Null, 200).await["messages"], json!([]));
+        }
         assert!(model.requests().is_empty());
     }
 
@@ -328,6 +363,15 @@ on_every_engine! {
         assert!(String::from_utf8(content("conversation.md")).unwrap().contains("What is this?"));
         let exported: Value = serde_json::from_slice(&content("conversation.json")).unwrap();
         assert_eq!(exported["messages"].as_array().unwrap().len(), 4);
+        // Each export describes the files of a message as the API does.
+        let shown = app.conversation(&conversation).await["messages"][0]["files"].clone();
+        assert_eq!((&shown[0]["name"], &shown[1]["id"]), (&text["name"], &image["id"]));
+        assert_eq!(exported["messages"][0]["files"], shown);
+        let single = app.get_json(&format!("/api/conversations/{conversation}/export?format=json")).await;
+        assert_eq!(single["messages"][0]["files"], shown);
+        let all = app.get("/api/me/export").await.text().await.unwrap();
+        let of_account: Value = serde_json::from_str(all.lines().nth(1).unwrap()).unwrap();
+        assert_eq!(of_account["messages"][0]["files"], shown);
     }
 
     async fn files_without_messages_are_purged_after_a_day(engine: Engine) {
@@ -348,6 +392,24 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64, i64), "SELECT (SELECT COUNT(*) FROM blobs), (SELECT COUNT(*) FROM file_texts)"), [(1, 1)]);
         let gone = app.get(&format!("/api/files/{}", unused["id"].as_str().unwrap())).await;
         assert_problem(gone, 404, "no-such-file").await;
+    }
+
+    async fn an_unused_file_is_kept_for_24_hours(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let db = app.database().await;
+        for (name, hours) in [("23.txt", 23), ("25.txt", 25)] {
+            let file = uploaded(&app, name, name).await;
+            let time = Utc::now() - TimeDelta::hours(hours);
+            let change = "UPDATE files SET created_at = ? WHERE name = ?";
+            db.writer().query(change).bind(time).bind(name).execute().await.unwrap();
+            let change = "UPDATE blobs SET used_at = ? WHERE sha256 = ?";
+            db.writer().query(change).bind(time).bind(file["sha256"].as_str().unwrap()).execute().await.unwrap();
+        }
+        let files = Files::new(db, FilesSettings::with_program("none".into())).unwrap();
+        files.purge_unused().await.unwrap();
+        assert_eq!(rows!(app, (String,), "SELECT name FROM files"), [("23.txt".to_owned(),)]);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM blobs"), [(1,)]);
     }
 
     /// Nothing remains of an upload that is cut off.

@@ -179,15 +179,15 @@ on_every_engine! {
         )));
         let copy = fork(&app, &conversation, &json!(answer)).await;
         let [original, fork] = [app.conversation(&conversation).await, app.conversation(&copy).await];
-        let told = |conversation: &Value| conversation["messages"][3]["told"].clone();
-        assert_eq!(told(&fork), json!({"from": fork["messages"][2]["id"], "summary": "They greet."}));
+        let context = |conversation: &Value| conversation["messages"][3]["told"].clone();
+        assert_eq!(context(&fork), json!({"from": fork["messages"][2]["id"], "summary": "They greet."}));
         assert_eq!(fork["messages"][3]["plan"]["steps"][0]["instruction"], "Add 1 and 2.");
-        let without_told = |conversation: &Value| {
+        let without_context = |conversation: &Value| {
             let mut messages = comparable(conversation);
             messages[3]["told"].take();
             messages
         };
-        assert_eq!(without_told(&fork), without_told(&original));
+        assert_eq!(without_context(&fork), without_context(&original));
         assert_same_prompt(&app, &model, [&conversation, &copy]).await;
     }
 
@@ -382,11 +382,12 @@ on_every_engine! {
         let conversation = app.create_conversation().await;
         model.reply([text("Yes.")]);
         app.send(&conversation, "Well?").await.all().await;
+        let [(key, head)] = rows!(app, (i64, i64), "SELECT id, head_message_id FROM conversations")[..] else { panic!("there is one") };
         // A chain of 2001 messages, each below the one before.
         for first in (1001..3000).step_by(500) {
             let values = (first..(first + 500).min(3001)).map(|id| {
-                let (parent, role) = (if id == 1001 { 2 } else { id - 1 }, if id % 2 == 1 { "user" } else { "assistant" });
-                format!("({id}, 1, {parent}, '{role}', 'x', 'complete', '2037-01-01 00:00:00', '2037-01-01 00:00:00')")
+                let (parent, role) = (if id == 1001 { head } else { id - 1 }, if id % 2 == 1 { "user" } else { "assistant" });
+                format!("({id}, {key}, {parent}, '{role}', 'x', 'complete', '2037-01-01 00:00:00', '2037-01-01 00:00:00')")
             });
             let values = values.collect::<Vec<_>>().join(", ");
             let insert = "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at)";

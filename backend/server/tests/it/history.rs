@@ -32,11 +32,11 @@ on_every_engine! {
             model.reply([text(format!("Answer {number}. {}", "x".repeat(500)))]);
             app.send(&conversation, &format!("Question {number}? {}", "y".repeat(500))).await.all().await;
         }
-        let told = last_request(&model);
+        let prompt = last_request(&model);
         for number in [37, 38, 39] {
-            assert!(told.contains(&format!("Question {number}?")), "{number}");
+            assert!(prompt.contains(&format!("Question {number}?")), "{number}");
         }
-        assert!(told.contains("Answer 38.") && !told.contains("Question 36?"), "{told}");
+        assert!(prompt.contains("Answer 38.") && !prompt.contains("Question 36?"), "{prompt}");
 
         // A question that needs all the space is sent without earlier turns.
         model.reply([text("Much.")]);
@@ -80,6 +80,6 @@ async fn answers_that_do_not_fit_are_not_read() {
     model.reply([text("Sure.")]);
     let events = app.send(&conversation, "Sure?").await.all().await;
     assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(_))), "{:?}", events.last());
-    let told = last_request(&model);
-    assert!(told.contains("Sure?") && !told.contains("Much, please."), "{told}");
+    let prompt = last_request(&model);
+    assert!(prompt.contains("Sure?") && !prompt.contains("Much, please."), "{prompt}");
 }

@@ -50,7 +50,7 @@ async fn assert_large_step_ends(engine: Engine, limit: fn(&Proxy)) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_larger_than_one_statement_ends_its_turn() {
     for engine in Engine::every_mysql_with_tables().await {
-        let code = assert_large_step_ends(engine, |proxy| proxy.tell_statement_limit(LIMIT)).await;
+        let code = assert_large_step_ends(engine, |proxy| proxy.report_statement_limit(LIMIT)).await;
         assert_eq!(code, "storage_rejected");
     }
 }
@@ -67,7 +67,7 @@ async fn a_step_that_breaks_each_connection_ends_its_turn() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_larger_than_one_statement_is_stored_truncated() {
     const LIMITS: [fn(&Proxy); 2] =
-        [|proxy| proxy.tell_statement_limit(600_000), |proxy| proxy.refuse_packets_over(600_000)];
+        [|proxy| proxy.report_statement_limit(600_000), |proxy| proxy.refuse_packets_over(600_000)];
     for engine in Engine::every_mysql_with_tables().await {
         for limit in LIMITS {
             let (engine, proxy) = engine.clone().behind_proxy().await;

@@ -57,8 +57,8 @@ async fn the_log_has_the_causes_of_a_failing_tool_server() {
     let causes = "the server is unreachable: client error (Connect): tcp connect error: Connection refused";
     assert!(log().contains(causes), "{}", log());
     assert!(!log().contains("rmcp") && !log().contains("ERROR"), "{}", log());
-    let told = app.get_json("/api/tools").await["servers"][0]["error"].clone();
-    assert!(told.as_str().unwrap().starts_with(causes), "{told}");
+    let error = app.get_json("/api/tools").await["servers"][0]["error"].clone();
+    assert!(error.as_str().unwrap().starts_with(causes), "{error}");
 }
 
 on_every_engine! {
@@ -311,7 +311,7 @@ async fn the_json_log_has_one_object_per_line_with_span_ids() {
             .is_some_and(|request| request["method"].as_str().is_some_and(|method| method == "X".repeat(32)))
     };
     eventually("the method is logged, truncated", async || entries().iter().any(is_logged)).await;
-    let told = |key: &str| entries().iter().all(|entry| entry[key].is_string());
-    assert!(told("timestamp") && told("level") && told("target"), "{}", server.log());
+    let has_text = |key: &str| entries().iter().all(|entry| entry[key].is_string());
+    assert!(has_text("timestamp") && has_text("level") && has_text("target"), "{}", server.log());
     assert!(!server.log().contains("A secret"), "the log contains no user or model text: {}", server.log());
 }

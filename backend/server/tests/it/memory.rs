@@ -41,13 +41,16 @@ fn after_every() -> MemorySettings {
 /// Creates a conversation with 200 questions and their answers, directly in the database.
 async fn write_long(app: &TestApp) -> String {
     let conversation = app.create_conversation().await;
+    let [(key,)] = rows!(app, (i64,), "SELECT id FROM conversations")[..] else { panic!("there is one conversation") };
     let message = |id: i64| {
         let (number, parent) = ((id + 1) / 2, if id == 1 { "NULL".to_owned() } else { (id - 1).to_string() });
         let (role, words) = match id % 2 {
             1 => ("user", format!("Question {number}: how many are {number} and 1?")),
             _ => ("assistant", format!("Answer {number}: they are {}, as you can count.", number + 1)),
         };
-        format!("({id}, 1, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
+        format!(
+            "({id}, {key}, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+        )
     };
     let insert =
         "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at)";
@@ -55,7 +58,7 @@ async fn write_long(app: &TestApp) -> String {
         .map(|part| (1..=50).map(|id| message(50 * part + id)).collect::<Vec<_>>().join(", "))
         .map(|values| format!("{insert} VALUES {values}"))
         .collect();
-    sql.push("UPDATE conversations SET head_message_id = 400, title = 'Counting' WHERE id = 1".to_owned());
+    sql.push("UPDATE conversations SET head_message_id = 400, title = 'Counting'".to_owned());
     let db = app.pool().await;
     for statement in sql {
         match &db {
@@ -70,6 +73,10 @@ async fn write_long(app: &TestApp) -> String {
 async fn summarized_up_to(app: &TestApp, message: i64) {
     const NEWEST: &str = "SELECT COALESCE(MAX(s.message_id), 0) FROM conversation_summaries s";
     eventually("a summary is stored", async || rows!(app, (i64,), NEWEST) == [(message,)] && is_idle(app).await).await;
+}
+
+async fn newest_message(app: &TestApp) -> i64 {
+    rows!(app, (i64,), "SELECT MAX(id) FROM messages")[0].0
 }
 
 /// Returns `true` if no summary is being written.
@@ -179,8 +186,8 @@ on_every_engine! {
         let (before, after) = markdown.split_once("received this summary").unwrap();
         assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)), "{before}");
         assert!(after.contains(&prompt(&asked)[0]), "{after}");
-        let book = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
-        assert!(book.contains("Earlier messages were summarized") && book.contains("They count on from 1."), "{book}");
+        let page = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
+        assert!(page.contains("Earlier messages were summarized") && page.contains("They count on from 1."), "{page}");
         model.assert_calls_paired();
     }
 
@@ -234,18 +241,18 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         post("test-model", json!([user("First?")])).await;
-        summarized_up_to(&app, 2).await;
+        summarized_up_to(&app, newest_message(&app).await).await;
         post("test-model", json!([user("First?"), assistant("One."), user("Second?")])).await;
         let asked = newest(&model, false);
         assert_eq!(prompt(&asked), ["First?", "One.", "Second?"]);
         assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
-        summarized_up_to(&app, 4).await;
+        summarized_up_to(&app, newest_message(&app).await).await;
         post("test-model:plain", json!([user("Name it.")])).await;
         let requests = model.requests().len();
         // The request continues from a different answer, so the summary does not fit.
         post("test-model", json!([user("First?"), assistant("Eleven."), user("Third?")])).await;
         assert!(!model.requests()[requests].body_text.contains(SO_FAR));
-        summarized_up_to(&app, 6).await;
+        summarized_up_to(&app, newest_message(&app).await).await;
         let asked = model.requests();
         assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no summary");
         model.assert_calls_paired();

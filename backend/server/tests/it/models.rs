@@ -101,8 +101,8 @@ on_every_engine! {
         assert_eq!(writers(&app.conversation(&uuid).await)[3], ("Sonnet".to_owned(), "anthropic".to_owned()));
         assert_eq!(fixture.asked(), (2, 2));
         // Each model receives what the other one wrote.
-        let told = sonnet.requests().pop().unwrap().body_text;
-        assert!(["By Local.", "By Sonnet.", "By Local again."].iter().all(|words| told.contains(words)), "{told}");
+        let prompt = sonnet.requests().pop().unwrap().body_text;
+        assert!(["By Local.", "By Sonnet.", "By Local again."].iter().all(|words| prompt.contains(words)), "{prompt}");
         let calls = rows!(app, (String, String), "SELECT provider, model FROM model_calls ORDER BY message_id LIMIT 1");
         assert_eq!(calls, [("openai".to_owned(), "test-model".to_owned())], "the provider's name is kept with the call");
         // Changing the title does not change the model.
@@ -254,9 +254,9 @@ on_every_engine! {
         second.reply([text("3.")]);
         let path = format!("/api/conversations/{uuid}/continue");
         EventReader::new(app.post(&path, json!({"model": "Second"})).await).all().await;
-        let told = second.requests().pop().unwrap().body_text;
-        assert!(!told.contains("Let me think.") && !told.contains("c2ln"), "{told}");
-        assert!(told.contains("tool_use") && told.contains("tool_result"), "{told}");
+        let prompt = second.requests().pop().unwrap().body_text;
+        assert!(!prompt.contains("Let me think.") && !prompt.contains("c2ln"), "{prompt}");
+        assert!(prompt.contains("tool_use") && prompt.contains("tool_result"), "{prompt}");
         second.assert_calls_paired();
         assert_eq!(writers(&app.conversation(&uuid).await), pairs(&[("Second", "anthropic")]));
     }
@@ -290,10 +290,10 @@ on_every_engine! {
         let Fixture { app, .. } = Fixture::set_up(&engine).await;
         let uuid = app.create_conversation().await;
         let mut feed = FeedReader::open(&app).await;
-        for (model, told) in [(json!("Local"), Some("Local")), (json!(null), None)] {
+        for (model, published) in [(json!("Local"), Some("Local")), (json!(null), None)] {
             patch(&app, &uuid, json!({"model": model})).await;
             let event = feed.next().await;
-            assert_eq!((event.kind, event.model.as_deref()), (FeedKind::ConversationUpdated, told));
+            assert_eq!((event.kind, event.model.as_deref()), (FeedKind::ConversationUpdated, published));
         }
     }
 }

@@ -36,8 +36,8 @@ on_every_engine! {
                 let call = &end_of(&events).tool_calls[0];
                 assert_eq!((call.tool_name.as_str(), call.output.as_deref()), ("add", Some("19.75")), "{provider:?} {name}");
                 model.assert_calls_paired();
-                let told = model.requests().pop().unwrap().body_text;
-                assert!(told.contains("19.75") && !told.contains(name), "{provider:?} {name}: {told}");
+                let prompt = model.requests().pop().unwrap().body_text;
+                assert!(prompt.contains("19.75") && !prompt.contains(name), "{provider:?} {name}: {prompt}");
             }
         }
         let calls = rows!(engine, (String, String), "SELECT DISTINCT tool_name, status FROM tool_calls");

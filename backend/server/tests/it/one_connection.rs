@@ -8,7 +8,8 @@ use sqlx::mysql::MySqlPoolOptions;
 use tallybook_accounts::{Permissions, UserId};
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_conversations::{
-    ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, EventsAnswer, MemorySettings,
+    ChangeableSettings, ConversationService, ConversationSettings, CurrentSettings, MemorySettings,
+    journal::{LogEntry, TurnSubscription},
     models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_database::Database;
@@ -58,13 +59,12 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
 }
 
 /// Reads a turn to its end.
-async fn end(answer: EventsAnswer) -> MessageEnd {
-    let EventsAnswer::Turn(mut turn) = answer else { panic!("the turn runs") };
+async fn end(mut turn: TurnSubscription) -> MessageEnd {
     let mut last = None;
     while let Some(entries) = timeout(TIMEOUT, turn.next()).await.expect("an event within 20 s") {
         last = entries.last().cloned().or(last);
     }
-    match last.as_ref().map(tallybook_conversations::journal::LogEntry::event) {
+    match last.as_ref().map(LogEntry::event) {
         Some(ChatEvent::MessageEnd(end)) => end.clone(),
         other => panic!("{other:?}"),
     }
@@ -90,8 +90,8 @@ async fn many_turns_resume_at_once() {
         let resume = |uuid: Uuid| {
             let service = service.clone();
             async move {
-                let answer = service.resume_turn(UserId::LOCAL, uuid, RetryOptions::default()).await;
-                end(answer.unwrap_or_else(|error| panic!("{error:?}"))).await
+                let turn = service.resume_turn(UserId::LOCAL, uuid, RetryOptions::default()).await;
+                end(turn.unwrap_or_else(|error| panic!("{error:?}"))).await
             }
         };
         let resumed = conversations.into_iter().map(resume);

@@ -5,10 +5,14 @@ use std::{
     process::{Command, Output},
 };
 
+use serde_json::json;
 use sqlx::{AssertSqlSafe, SqlitePool, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
+use crate::{
+    files::{self, uploaded},
+    support::{Engine, Program, TestApp, execute, on_every_engine},
+};
 
 /// Runs `tallybook admin` on a database, beside any server that uses it.
 pub(crate) fn admin(engine: &Engine, model: &MockLlm, args: &[&str]) -> Output {
@@ -212,7 +216,7 @@ on_every_engine! {
         let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
         let fork = format!("/api/conversations/{conversation}/fork");
         for _ in 0..2 {
-            assert_eq!(app.post(&fork, serde_json::json!({"message_id": answer})).await.status(), 201);
+            assert_eq!(app.post(&fork, json!({"message_id": answer})).await.status(), 201);
         }
         let (fits, words) = said(&admin(&engine, &model, &["check"]));
         assert!(fits, "{words}");
@@ -220,7 +224,8 @@ on_every_engine! {
             "UPDATE copied_tool_calls SET original_id = -original_id WHERE message_id = \
              (SELECT MAX(id) FROM messages WHERE copied_from = {answer})"
         )));
-        execute!(app, AssertSqlSafe(format!("UPDATE messages SET copied_from = NULL WHERE copied_from = {answer} AND conversation_id = 2")));
+        execute!(app, AssertSqlSafe(format!("UPDATE messages SET copied_from = NULL WHERE copied_from = {answer} \
+             AND conversation_id < (SELECT MAX(id) FROM conversations)")));
         execute!(app, AssertSqlSafe(format!("UPDATE messages SET copied_from = {answer} WHERE id = {answer}")));
         let (fits, words) = said(&admin(&engine, &model, &["check"]));
         let found = [
@@ -231,6 +236,43 @@ on_every_engine! {
         ];
         for found in found {
             assert!(!fits && words.contains(found), "{found}: {words}");
+        }
+    }
+
+    async fn the_check_finds_contradicting_budgets_files_and_feedback(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        ask(&app, &model, "Well?").await;
+        let conversation = app.get_json("/api/conversations").await["items"][0]["uuid"].as_str().unwrap().to_owned();
+        let answer = app.conversation(&conversation).await["messages"][1]["id"].clone();
+        let fork = app.post(&format!("/api/conversations/{conversation}/fork"), json!({"message_id": answer})).await;
+        assert_eq!(fork.status(), 201);
+        let file = uploaded(&app, "a.txt", "A heron.").await;
+        model.reply([text("It is grey.")]);
+        files::ask(&app, &conversation, json!([{"type": "file", "file_id": file["id"]}])).await;
+        execute!(app, "INSERT INTO budgets (principal, period, tokens, warn_at) SELECT 'user:' || id, 'day', 5, 0.8 FROM users");
+        let rate = |role: &str| format!(
+            "INSERT INTO feedback (message_id, rating, created_at, updated_at) \
+             SELECT MAX(id), 'up', MAX(created_at), MAX(created_at) FROM messages WHERE role = '{role}'"
+        );
+        execute!(app, AssertSqlSafe(rate("assistant")));
+        let (fits, words) = said(&admin(&engine, &model, &["check"]));
+        assert!(fits, "{words}");
+
+        execute!(app, AssertSqlSafe(rate("user")));
+        execute!(app, "INSERT INTO budgets (principal, period, tokens, warn_at) \
+            VALUES ('user:999999', 'day', 5, 0.8), ('group:999999', 'day', 5, 0.8), ('all', 'day', 5, 0.8)");
+        // A call of another message, and one that does not exist.
+        for call in ["(SELECT MIN(id) FROM copied_tool_calls)", "999999"] {
+            execute!(app, AssertSqlSafe(format!("UPDATE message_files SET copied_call_id = {call}")));
+            let (fits, words) = said(&admin(&engine, &model, &["check"]));
+            for found in [
+                "2 budgets belong to a user or a group that does not exist",
+                "1 files belong to a copied tool call of another message, or to one that is missing",
+                "1 messages of users have feedback",
+            ] {
+                assert!(!fits && words.contains(found), "{call}: {found}: {words}");
+            }
         }
     }
 
@@ -251,7 +293,7 @@ on_every_engine! {
         assert!(!said(&with_stdin(["password", "nobody", "--password-stdin"], "another one of some length\n")).0);
         let app = TestApp::launch_command(&engine, Program::command(&engine, &model).env("ACCOUNTS", "on"));
         for (password, status) in [("a password of some length", 401), ("another one of some length", 200)] {
-            let body = serde_json::json!({"name": "root", "password": password});
+            let body = json!({"name": "root", "password": password});
             assert_eq!(app.post("/api/session", body).await.status(), status);
         }
     }

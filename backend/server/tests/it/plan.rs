@@ -1,6 +1,6 @@
 //! Answers with a plan: it is made, its steps are run and judged, and it is replanned. Interruptions are in
 //! `plan/interruptions`, errors of planners and judges in `plan/faults`, and approvals within a step in
-//! `consent/planned`.
+//! `approvals/planned`.
 
 mod faults;
 mod interruptions;

@@ -7,6 +7,7 @@ use tallybook_llm::{ModelSettings, Quirk};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::{
+    added_models::demo_only,
     files::{PNG, ask, assert_problem, base64_in, entry, images_in, noise, post, uploaded},
     support::{Engine, EventReader, Provider, TestApp, on_every_engine},
 };
@@ -120,6 +121,42 @@ on_every_engine! {
             assert_problem(refused, 422, "model-reads-no-images").await;
             app.shut_down().await;
         }
+    }
+
+    /// The setting of an admin decides, whatever the server of the model answers.
+    async fn the_vision_of_an_added_model_decides_about_images(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = demo_only(&engine).spawn().await;
+        for (name, vision) in [("Blind", false), ("Seeing", true)] {
+            let new = json!({"name": name, "provider": "openai", "base_url": format!("{}/v1", model.url()), "vision": vision});
+            assert_eq!(app.post("/api/admin/models", new).await.status(), 201);
+        }
+        let image = uploaded(&app, "picture.png", PNG).await;
+        let show = async |name: &str| {
+            let conversation = app.create_conversation().await;
+            let parts = json!([{"type": "image", "file_id": image["id"]}]);
+            let response = post(&app, &conversation, json!({"parts": parts, "model": name})).await;
+            (response, conversation)
+        };
+        let (refused, conversation) = show("Blind").await;
+        let detail = assert_problem(refused, 422, "model-reads-no-images").await;
+        assert!(detail.contains("Seeing"), "{detail}");
+        assert_eq!(app.conversation(&conversation).await["messages"], json!([]));
+        assert!(model.requests().is_empty());
+
+        model.fail(400, r#"{"error":{"message":"This model does not support image input."}}"#);
+        let (answer, conversation) = show("Seeing").await;
+        EventReader::new(answer).all().await;
+        assert_eq!(app.conversation(&conversation).await["messages"][1]["status"], "failed");
+        model.reply([text("A picture.")]);
+        let (answer, conversation) = show("Seeing").await;
+        EventReader::new(answer).all().await;
+        assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], "A picture.");
+        let sent: Vec<_> = model.requests().iter().map(|request| images_in(&request.body).len()).collect();
+        assert_eq!(sent, [1, 1]);
+        let models = app.get_json("/api/models").await;
+        let seeing = models["items"].as_array().unwrap().iter().find(|model| model["name"] == "Seeing").unwrap();
+        assert!(!seeing["quirks"].to_string().contains("no_images"), "{seeing}");
     }
 
     /// A prompt has at most 20 MiB of images.

@@ -28,12 +28,12 @@ fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
     heard
 }
 
-async fn until_thought(reader: &mut EventReader, words: &str) {
-    let mut thought = String::new();
-    while thought != words {
+async fn until_reasoning(reader: &mut EventReader, words: &str) {
+    let mut reasoning = String::new();
+    while reasoning != words {
         let ChatEvent::ReasoningDelta(delta) = reader.until("reasoning_delta").await.event else { unreachable!() };
-        thought.truncate(usize::try_from(delta.reasoning_offset).unwrap());
-        thought.push_str(&delta.delta);
+        reasoning.truncate(usize::try_from(delta.reasoning_offset).unwrap());
+        reasoning.push_str(&delta.delta);
     }
 }
 
@@ -62,8 +62,8 @@ on_every_engine! {
             assert_eq!(heard(&events), end.reasoning, "the deltas have the same text");
 
             let stored = app.conversation(&conversation).await;
-            let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
-            assert_eq!(told, end.reasoning);
+            let stored_reasoning: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
+            assert_eq!(stored_reasoning, end.reasoning);
             let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM reasonings r JOIN journal_events j ON j.message_id = r.message_id \
                  AND j.event = 'reasoning_delta'";
             assert!(rows!(app, (i64,), sql)[0].0 >= 2, "in its own rows, and in the journal");
@@ -106,9 +106,9 @@ on_every_engine! {
         assert_eq!((snapshot.content.as_str(), snapshot.reasoning.len()), ("Adding. ", 1));
         let end = end_of(&events);
         assert_eq!((end.content.as_str(), end.status), ("Adding. \n\nIt is 3.", MessageStatus::Complete));
-        let [thought] = &end.reasoning[..] else { panic!("{:?}", end.reasoning) };
-        assert_eq!((thought.text.as_str(), thought.reasoning_id, thought.offset), ("Let me see: 1 + 2 = 3.\n", 1, 8));
-        assert!(thought.duration_ms.is_some());
+        let [reasoning] = &end.reasoning[..] else { panic!("{:?}", end.reasoning) };
+        assert_eq!((reasoning.text.as_str(), reasoning.reasoning_id, reasoning.offset), ("Let me see: 1 + 2 = 3.\n", 1, 8));
+        assert!(reasoning.duration_ms.is_some());
         assert_eq!(heard(&events), end.reasoning);
         let stored = app.conversation(&conversation).await;
         assert_eq!(stored["messages"][1]["content"], "Adding. \n\nIt is 3.");
@@ -150,8 +150,8 @@ on_every_engine! {
             app.send(&conversation, "Bye").await.all().await;
             let last = model.requests().pop().unwrap().body.to_string();
             for words in ["Let me", "That was easy", "Nothing to"] {
-                let is_told = last.contains(words);
-                assert_eq!(is_told, words == "Nothing to" && provider == Provider::Anthropic, "{words} in {last}");
+                let is_sent = last.contains(words);
+                assert_eq!(is_sent, words == "Nothing to" && provider == Provider::Anthropic, "{words} in {last}");
             }
             // Anthropic's models have blocks for reasoning, so tags in their text are ordinary text.
             if provider != Provider::Anthropic {
@@ -168,9 +168,9 @@ on_every_engine! {
         model.reply([thinking("First.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
         model.reply([thinking("Well, well", "c2ln"), hang()]);
         let mut reader = app.send(&conversation, "1 + 2?").await;
-        until_thought(&mut reader, "First.").await;
+        until_reasoning(&mut reader, "First.").await;
         reader.until("tool_call_end").await;
-        until_thought(&mut reader, "Well, well").await;
+        until_reasoning(&mut reader, "Well, well").await;
         let stopped = app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
         assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
         let ChatEvent::MessageEnd(end) = reader.until("message_end").await.event else { unreachable!() };
@@ -186,8 +186,8 @@ on_every_engine! {
         assert_eq!(texts(&snapshot.reasoning), ["First."], "the completed step's reasoning stays, the other step's is removed");
         assert_eq!(texts(&end_of(&events).reasoning), ["First.", "Again."]);
         let stored = app.conversation(&conversation).await;
-        let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
-        assert_eq!(told, end_of(&events).reasoning);
+        let stored_reasoning: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
+        assert_eq!(stored_reasoning, end_of(&events).reasoning);
         model.assert_calls_paired();
     }
 
@@ -197,11 +197,11 @@ on_every_engine! {
         let conversation = app.create_conversation().await;
         model.reply([thinking("Hm, hm", "c2ln"), hang()]);
         let mut reader = app.send(&conversation, "1 + 2?").await;
-        until_thought(&mut reader, "Hm, hm").await;
+        until_reasoning(&mut reader, "Hm, hm").await;
         eventually("the reasoning is stored", async || {
             let stored = rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'reasoning_delta' ORDER BY id");
             let events = stored.iter().map(|(data,)| ChatEvent::parse("reasoning_delta", data).unwrap());
-            heard(&events.collect::<Vec<_>>()).first().is_some_and(|thought| thought.text == "Hm, hm")
+            heard(&events.collect::<Vec<_>>()).first().is_some_and(|reasoning| reasoning.text == "Hm, hm")
         }).await;
         app.kill();
         let again = TestApp::launch(&engine, &model);
@@ -224,12 +224,12 @@ on_every_engine! {
         model.reply([thinking("考".repeat(MAX_STEP_REASONING_BYTES / 2), "c2ln"), text("Yes.")]);
         let events = app.send(&conversation, "Well?").await.all().await;
         let end = end_of(&events);
-        let [thought] = &end.reasoning[..] else { panic!("{} thoughts", end.reasoning.len()) };
-        assert!(thought.truncated && thought.duration_ms.is_some());
-        assert!(thought.text.len() > MAX_STEP_REASONING_BYTES - 3 && thought.text.len() <= MAX_STEP_REASONING_BYTES);
+        let [reasoning] = &end.reasoning[..] else { panic!("{} thoughts", end.reasoning.len()) };
+        assert!(reasoning.truncated && reasoning.duration_ms.is_some());
+        assert!(reasoning.text.len() > MAX_STEP_REASONING_BYTES - 3 && reasoning.text.len() <= MAX_STEP_REASONING_BYTES);
         assert_eq!(heard(&events), end.reasoning);
         let stored = app.conversation(&conversation).await;
-        assert_eq!(stored["messages"][1]["reasoning"][0], serde_json::to_value(thought).unwrap());
+        assert_eq!(stored["messages"][1]["reasoning"][0], serde_json::to_value(reasoning).unwrap());
     }
 
     async fn api_clients_get_the_reasoning_beside_the_content(engine: Engine) {
@@ -239,9 +239,9 @@ on_every_engine! {
             script(&model);
             let body = json!({"model": "test-model", "stream": stream, "messages": [{"role": "user", "content": "1 + 2?"}]});
             let answer = app.post("/v1/chat/completions", body).await.text().await.unwrap();
-            let (mut thought, mut content) = (String::new(), String::new());
+            let (mut reasoning, mut content) = (String::new(), String::new());
             let mut take = |message: &Value| {
-                thought.push_str(message["reasoning_content"].as_str().unwrap_or_default());
+                reasoning.push_str(message["reasoning_content"].as_str().unwrap_or_default());
                 content.push_str(message["content"].as_str().unwrap_or_default());
             };
             if stream {
@@ -250,7 +250,7 @@ on_every_engine! {
             } else {
                 take(&serde_json::from_str::<Value>(&answer).unwrap()["choices"][0]["message"]);
             }
-            assert_eq!((thought.as_str(), content.as_str()), ("Let me <b>think</b>.That was easy.", "Adding. \n\nIt is 3."));
+            assert_eq!((reasoning.as_str(), content.as_str()), ("Let me <b>think</b>.That was easy.", "Adding. \n\nIt is 3."));
         }
     }
 }

@@ -239,8 +239,8 @@ async fn a_replica_started_after_an_outage_leaves_running_turns_alone() {
             rows!(engine, (i64,), left) == [(0,)]
         })
         .await;
-        let mut patient = Program::command(&engine, &model);
-        let other = TestApp::launch_command(&engine, patient.env("TURN_LEASE_SECS", "20"));
+        let mut command = Program::command(&engine, &model);
+        let other = TestApp::launch_command(&engine, command.env("TURN_LEASE_SECS", "20"));
         engine.run("DROP TRIGGER outage".to_owned()).await;
         assert_eq!(other.conversation(&conversation).await["running"], true);
         gate.open();

@@ -50,8 +50,8 @@ on_every_engine! {
     /// that the outcome is unknown.
     async fn a_call_with_an_unknown_outcome_is_repeated_only_if_idempotent(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(access_log.clone())).unwrap();
+        let (orders, lookups) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(lookups.clone())).unwrap();
         let settings = || Provider::Anthropic.settings(model.url());
         let app = TestApp::builder(&engine).with_model(settings()).with_tools(tools()).spawn().await;
         let conversation = app.create_conversation().await;
@@ -59,7 +59,7 @@ on_every_engine! {
         let mut turn = app.send(&conversation, "Pizza!").await;
         turn.until("tool_call_start").await;
         turn.until("tool_call_start").await;
-        crate::support::eventually("both run", async || access_log.load(Ordering::SeqCst) + orders.load(Ordering::SeqCst) == 2)
+        crate::support::eventually("both run", async || lookups.load(Ordering::SeqCst) + orders.load(Ordering::SeqCst) == 2)
             .await;
         app.shut_down().await;
 
@@ -70,12 +70,12 @@ on_every_engine! {
         let expected = ["snapshot", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
         assert_eq!(names(&events), expected);
         assert_eq!(end_of(&events).content, "Ordering. \n\nNo pizza yet.");
-        assert_eq!((orders.load(Ordering::SeqCst), access_log.load(Ordering::SeqCst)), (1, 2));
+        assert_eq!((orders.load(Ordering::SeqCst), lookups.load(Ordering::SeqCst)), (1, 2));
         let calls = rows!(app, (String, String, i32), "SELECT tool_name, status, position FROM tool_calls ORDER BY position");
         let calls: Vec<_> = calls.iter().map(|(tool, status, position)| (tool.as_str(), status.as_str(), *position)).collect();
         assert_eq!(calls, [("order", "cancelled", 0), ("look", "cancelled", 1), ("look", "success", 2)]);
-        let told = model.requests().last().unwrap().body["messages"][2]["content"].to_string();
-        assert!(told.contains("its outcome is unknown") && told.contains("none"), "{told}");
+        let results = model.requests().last().unwrap().body["messages"][2]["content"].to_string();
+        assert!(results.contains("its outcome is unknown") && results.contains("none"), "{results}");
         model.assert_calls_paired();
     }
 

@@ -117,7 +117,7 @@ on_every_engine! {
         first.delete(&due).await;
         first.delete(&kept).await;
         first.shut_down().await;
-        execute!(engine, "UPDATE conversations SET deleted_at = '2026-02-01 00:00:00' WHERE id = 8");
+        execute!(engine, AssertSqlSafe(format!("UPDATE conversations SET deleted_at = '2026-02-01 00:00:00' WHERE uuid = '{due}'")));
         let (is_done, words) = said(&admin(&engine, &model, &["retention"]));
         assert!(is_done && words.contains("deleted conversations: 3; the oldest was deleted on 2026-01-01."), "{words}");
         assert!(words.contains("due for purging: 2, with 121 tool calls. A running server"), "{words}");
@@ -142,17 +142,17 @@ on_every_engine! {
     async fn a_waiting_turn_of_a_deleted_conversation_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, Duration::from_hours(24)).await;
-        ask(&app, &model).await;
+        let deleted = ask(&app, &model).await;
         ask(&app, &model).await;
         let ended = "UPDATE messages SET status = 'awaiting_approval', completed_at = NULL WHERE role = 'assistant'";
         execute!(app, "UPDATE conversations SET active_message_id = head_message_id");
         // The conversation is deleted first, so that the server does not find the turn waiting before that.
-        execute!(app, "UPDATE conversations SET deleted_at = created_at WHERE id = 1");
+        execute!(app, AssertSqlSafe(format!("UPDATE conversations SET deleted_at = created_at WHERE uuid = '{deleted}'")));
         execute!(app, ended);
         let statuses = async || rows!(app, (String,), "SELECT status FROM messages WHERE role = 'assistant' ORDER BY id");
         eventually("the turn of the deleted conversation has ended", async || statuses().await[0].0 == "stopped").await;
-        let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations WHERE id = 1");
-        assert_eq!(claims, [(None,)]);
+        let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations ORDER BY id");
+        assert_eq!(claims[0], (None,));
     }
 }
 

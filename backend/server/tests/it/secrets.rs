@@ -90,11 +90,11 @@ pub(crate) async fn assert_not_kept(engine: &Engine, words: &str) {
     let in_json = json!(words).to_string();
     let backslash = if engine.is_sqlite() { "\\" } else { "\\\\" };
     let needles = [words, in_json.trim_matches('"'), "5up3r"].map(|needle| needle.replace('\\', backslash));
-    let access_log = columns.iter().map(|(table, column)| {
+    let selects = columns.iter().map(|(table, column)| {
         let holds = needles.each_ref().map(|needle| format!("INSTR(CAST(`{column}` AS CHAR), '{needle}') > 0"));
         format!("SELECT '{table}.{column}' FROM {table} WHERE {}", holds.join(" OR "))
     });
-    let sql = access_log.collect::<Vec<_>>().join(" UNION ALL ");
+    let sql = selects.collect::<Vec<_>>().join(" UNION ALL ");
     let found = rows!(engine, (String,), sqlx::AssertSqlSafe(sql.as_str()));
     assert!(found.is_empty(), "{found:?}");
 }

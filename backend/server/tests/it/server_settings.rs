@@ -16,7 +16,7 @@ use crate::{
     accounts::kit::{ADMIN, Team, Who},
     added_models::{reason, request},
     bad_input::assert_problem,
-    support::{Engine, Form, Provider, TestApp, eventually, on_every_engine, rows},
+    support::{Engine, Form, Provider, TestApp, eventually, execute, on_every_engine, rows},
 };
 
 const PATH: &str = "/api/admin/settings";
@@ -163,6 +163,25 @@ on_every_engine! {
         let restore = app.client.post(app.url(&format!("{PATH}/history/{}/restore", current["version"])));
         assert_problem(restore.header(header::IF_MATCH, tag).send().await.unwrap(), 412, "version-changed").await;
         assert_eq!(app.get_json(PATH).await, current);
+    }
+
+    /// During a rolling upgrade, servers of an earlier version store changes without a version.
+    async fn a_change_that_an_earlier_program_stored_counts_as_the_latest(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model).await;
+        let first = change(&app, json!({"sharing": true})).await;
+        execute!(app, r#"INSERT INTO settings_history (changed_by, before_change, after_change, settings, created_at)
+            SELECT 1, '{"sharing":true}', '{"sharing":null}', '{}', created_at FROM settings_history"#);
+        execute!(app, "DELETE FROM settings");
+        execute!(app, "UPDATE catalog_state SET version = version + 1");
+        let theirs = app.get_json(PATH).await;
+        assert_eq!((theirs["version"].as_i64() > first["version"].as_i64(), &theirs["settings"]["sharing"]), (true, &json!(false)));
+        let second = change(&app, json!({"llm_titles": true})).await;
+        let history = app.get_json(&format!("{PATH}/history")).await;
+        let ids: Vec<&Value> = history["items"].as_array().unwrap().iter().map(|change| &change["id"]).collect();
+        assert_eq!(ids, [&second["version"], &theirs["version"], &first["version"]]);
+        let restored: Value = restore(&app, &theirs["version"]).await.json().await.unwrap();
+        assert_eq!(restored["changed"], json!([]));
     }
 
     /// The two admins use different servers, where the engine allows a second one.

@@ -1,5 +1,6 @@
 //! The stored data, as an admin finds it in the database.
 
+use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 use tallybook_protocol::ChatEvent;
 
@@ -78,14 +79,16 @@ on_every_engine! {
             model.reply([text(answer)]);
             app.send(conversation, "Say").await.all().await;
         }
+        let answer_of = async |conversation: &str| app.conversation(conversation).await["messages"][1]["id"].as_i64().unwrap();
+        let (old_answer, new_answer) = (answer_of(&old).await, answer_of(&new).await);
         app.shut_down().await;
-        execute!(engine, "UPDATE messages SET completed_at = '2020-01-01 00:00:00' WHERE id <= 2");
-        execute!(engine, "UPDATE journal_events SET created_at = '2020-01-01 00:00:00' WHERE message_id = 2");
+        execute!(engine, AssertSqlSafe(format!("UPDATE messages SET completed_at = '2020-01-01 00:00:00' WHERE id <= {old_answer}")));
+        execute!(engine, AssertSqlSafe(format!("UPDATE journal_events SET created_at = '2020-01-01 00:00:00' WHERE message_id = {old_answer}")));
         let app = TestApp::spawn(&engine, &model).await;
         let turns = async || rows!(engine, (i64,), "SELECT DISTINCT message_id FROM journal_events ORDER BY message_id");
-        eventually("the old turn's journal is gone", async || turns().await == [(4,)]).await;
+        eventually("the old turn's journal is gone", async || turns().await == [(new_answer,)]).await;
         assert_eq!(app.conversation(&old).await["messages"][1]["content"], "Old.");
-        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "the stored events are sent");
+        assert_eq!(app.follow(&new, Some(&format!("{new_answer}.1.0"))).await.all().await.len(), 1, "the stored events are sent");
     }
 }
 

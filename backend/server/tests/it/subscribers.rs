@@ -176,9 +176,9 @@ on_every_engine! {
         let mut third = FeedReader::open(&app).await;
         let five = app.create_conversation().await;
         // An event from just before may still be sent.
-        let told = hears(&mut third).await;
-        let told = if told == four { hears(&mut third).await } else { told };
-        assert_eq!(told, five);
+        let received = hears(&mut third).await;
+        let received = if received == four { hears(&mut third).await } else { received };
+        assert_eq!(received, five);
     }
 
     /// An idle stream sends keep-alives. Its headers ask proxies not to buffer anything.

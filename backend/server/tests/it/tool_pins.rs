@@ -262,8 +262,8 @@ on_every_engine! {
         })
         .await;
         assert_eq!(mock.seen().iter().filter(|seen| *seen == "tools/call echo").count(), 1);
-        let told = model.requests().last().unwrap().body["tools"].to_string();
-        assert!(told.contains("Sends a text to all users."), "{told}");
+        let sent_tools = model.requests().last().unwrap().body["tools"].to_string();
+        assert!(sent_tools.contains("Sends a text to all users."), "{sent_tools}");
 
         // The saved approval was given to that definition only.
         mock.describe_first_tool("Sends a text to all users, and a bill.");
@@ -295,9 +295,9 @@ on_every_engine! {
         for secret in ["4711-OTHER", "0815-MINE", "I echo", "sk-test-secret", &conversation, &other] {
             assert!(!received.contains(secret), "the tool server received {secret}");
         }
-        let told = model.requests().last().unwrap().body["messages"].clone();
+        let sent = model.requests().last().unwrap().body["messages"].clone();
         let result = |message: usize| {
-            let content = told[message]["content"][0]["content"].to_string();
+            let content = sent[message]["content"][0]["content"].to_string();
             let text: String = serde_json::from_str(&content).unwrap_or(content);
             serde_json::from_str::<Value>(&text).unwrap()
         };

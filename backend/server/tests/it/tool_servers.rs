@@ -64,9 +64,9 @@ on_every_engine! {
         let mut turn = app.send(&conversation, "Work").await;
         let start = turn.until("tool_call_start").await;
         let ChatEvent::ToolCallStart(call) = &start.event else { panic!("{:?}", start.event) };
-        let told = turn.until("tool_call_progress").await;
-        assert_eq!(told.id, start.id, "the event has no id of its own");
-        let ChatEvent::ToolCallProgress(progress) = told.event else { panic!("{:?}", told.event) };
+        let received = turn.until("tool_call_progress").await;
+        assert_eq!(received.id, start.id, "the event has no id of its own");
+        let ChatEvent::ToolCallProgress(progress) = received.event else { panic!("{:?}", received.event) };
         assert_eq!(progress.tool_call_id, call.tool_call_id);
         assert_eq!((progress.total.unwrap().as_f64(), progress.message.as_deref()), (Some(4.0), Some("working")));
         app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;

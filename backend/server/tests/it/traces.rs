@@ -30,8 +30,8 @@ impl Drop for Collector {
 
 impl Collector {
     pub(crate) async fn start() -> Self {
-        let (told, ready) = oneshot::channel();
-        std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(told)));
+        let (started, ready) = oneshot::channel();
+        std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(started)));
         ready.await.expect("the collector starts")
     }
 
@@ -48,7 +48,7 @@ impl Collector {
     }
 }
 
-async fn serve(told: oneshot::Sender<Collector>) {
+async fn serve(started: oneshot::Sender<Collector>) {
     let got = web::Data::new(Mutex::new(Vec::new()));
     let data = got.clone();
     let take = async |got: web::Data<Mutex<Vec<Vec<u8>>>>, body: web::Bytes| {
@@ -63,7 +63,7 @@ async fn serve(told: oneshot::Sender<Collector>) {
         .expect("a free port");
     let url = format!("http://{}", server.addrs()[0]);
     let server = server.run();
-    let _ = told.send(Collector { url, got: got.into_inner(), handle: server.handle() });
+    let _ = started.send(Collector { url, got: got.into_inner(), handle: server.handle() });
     server.await.expect("the server ends without an error");
 }
 

@@ -32,8 +32,8 @@ on_every_engine! {
             app.send(&conversation, "What did I ask?").await.all().await;
             model.assert_calls_paired();
             let last = model.requests().pop().unwrap().body_text;
-            for told in ["19.75", "12.5", "It is 79.", "multiply"] {
-                assert!(last.contains(told), "{provider:?}: the prompt lacks {told}: {last}");
+            for part in ["19.75", "12.5", "It is 79.", "multiply"] {
+                assert!(last.contains(part), "{provider:?}: the prompt lacks {part}: {last}");
             }
         }
     }
@@ -255,11 +255,11 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     assert_eq!(stored["messages"][1]["usage"], serde_json::to_value(end.usage).unwrap());
     assert_eq!(stored["messages"][0].get("usage"), None, "a question costs nothing");
     let stored_calls = serde_json::to_value(&end.tool_calls).unwrap();
-    for (stored, told) in
+    for (stored, reported) in
         stored["messages"][1]["tool_calls"].as_array().unwrap().iter().zip(stored_calls.as_array().unwrap())
     {
         for field in ["tool_call_id", "tool_name", "input", "output", "error", "status", "duration_ms", "offset"] {
-            assert_eq!(stored[field], told[field], "{field}");
+            assert_eq!(stored[field], reported[field], "{field}");
         }
     }
     let history = rows!(

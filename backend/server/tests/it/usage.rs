@@ -9,8 +9,8 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use crate::support::{Engine, TestApp, eventually, on_every_engine};
 
 /// Returns the number of calls of each purpose, and the sum of the input tokens.
-fn counted(told: &Value) -> (Value, i64) {
-    let rows = told["items"].as_array().unwrap();
+fn counted(usage: &Value) -> (Value, i64) {
+    let rows = usage["items"].as_array().unwrap();
     let counts = rows.iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
     (json!(counts), rows.iter().map(|row| row["input_tokens"].as_i64().unwrap()).sum())
 }

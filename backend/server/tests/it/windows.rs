@@ -153,12 +153,13 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 6).await;
+        let messages = part(&app, &conversation, "").await.messages;
+        let (first, head) = (messages[0].id, messages[11].id);
         let megabytes = "CONCAT(content, content, content, content, content)";
         execute!(app, AssertSqlSafe(format!("UPDATE messages SET content = '{}' WHERE role = 'assistant'", "あ".repeat(340_000))));
         execute!(app, AssertSqlSafe(format!("UPDATE messages SET content = {megabytes} WHERE role = 'assistant'")));
 
-        let head = app.conversation(&conversation).await["messages"].as_array().unwrap().last().unwrap()["id"].clone();
-        for query in [String::new(), "limit=200".to_owned(), "limit=1&from=1".to_owned(), format!("limit=200&before={head}")] {
+        for query in [String::new(), "limit=200".to_owned(), format!("limit=1&from={first}"), format!("limit=200&before={head}")] {
             let first = part(&app, &conversation, &query).await;
             let mut pages = vec![first.messages.clone()];
             let mut left = earlier(&first);
@@ -193,8 +194,8 @@ on_every_engine! {
             app.send(&conversation, &format!("Q{turn}")).await.all().await;
         }
         let whole = part(&app, &conversation, "").await.messages;
-        let told: Vec<String> = (0..105).flat_map(|turn| [format!("Q{turn}"), format!("A{turn}")]).collect();
-        assert_eq!(whole.iter().map(|message| message.content.clone()).collect::<Vec<_>>(), told);
+        let expected: Vec<String> = (0..105).flat_map(|turn| [format!("Q{turn}"), format!("A{turn}")]).collect();
+        assert_eq!(whole.iter().map(|message| message.content.clone()).collect::<Vec<_>>(), expected);
         let most = part(&app, &conversation, "limit=1000").await;
         assert_eq!((most.messages.as_slice(), earlier(&most)), (&whole[10..], 10));
     }

@@ -12,6 +12,13 @@ pub(crate) const ALL_USERS: UserId = UserId(0);
 /// Length of `audit_log.subject`, in characters.
 const MAX_SUBJECT_CHARS: usize = 200;
 
+/// The columns of an [`AccessRow`], from `audit_log a` and the actor `u`.
+macro_rules! access_columns {
+    () => {
+        "a.id, u.name, a.action, a.subject, a.reason, a.created_at"
+    };
+}
+
 /// A recorded action. Its name is stored and shown to users and API clients, so it must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -150,17 +157,18 @@ pub(crate) async fn list(
 ) -> sqlx::Result<Vec<AccessRow>> {
     let query = db
         .reader()
-        .query(select!(
-            "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at FROM audit_log a LEFT \
-             JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? WHERE a.user_id IN (?, 0) \
-             AND a.created_at >= o.created_at AND ((a.actor_id <> ? \
+        .query(select!(concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? \
+             WHERE a.user_id IN (?, 0) AND a.created_at >= o.created_at AND ((a.actor_id <> ? \
              AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported')) \
              OR ((a.actor_id IS NULL OR a.actor_id <> ?) AND a.user_id = o.id \
              AND a.action IN ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', \
              'keys_revoked') AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked'))) \
              AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) \
              ORDER BY a.created_at DESC, a.id DESC LIMIT ?"
-        ))
+        )))
         .bind(user)
         .bind(user)
         .bind(user)
@@ -171,13 +179,14 @@ pub(crate) async fn list(
 /// Lists the changes to a user's account that the user neither made nor acknowledged, newest first.
 pub(crate) async fn list_unseen_changes(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<AccessRow>> {
     db.reader()
-        .query(select!(
-            "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
-             FROM users o JOIN audit_log a ON a.user_id = o.id LEFT JOIN users u ON u.id = a.actor_id \
+        .query(select!(concat!(
+            "SELECT ",
+            access_columns!(),
+            " FROM users o JOIN audit_log a ON a.user_id = o.id LEFT JOIN users u ON u.id = a.actor_id \
              WHERE o.id = ? AND a.id > o.seen_look_id AND (a.actor_id IS NULL OR a.actor_id <> o.id) AND a.action IN \
              ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
              AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked') ORDER BY a.id DESC LIMIT ?"
-        ))
+        )))
         .bind(user)
         .bind(limit)
         .fetch_all()

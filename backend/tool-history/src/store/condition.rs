@@ -33,7 +33,7 @@ struct Column {
     /// The condition on the column, for the index.
     plain: &'static str,
     /// Variant of the condition that no index can serve.
-    hidden: &'static str,
+    unindexed: &'static str,
     /// `true` if the index contains all columns of a filter.
     is_wide: bool,
 }
@@ -41,27 +41,35 @@ struct Column {
 const CONVERSATION: Column = Column {
     along: along!("conversation"),
     plain: " AND conversation_id = ",
-    hidden: " AND COALESCE(t.conversation_id, 0) = ",
+    unindexed: " AND COALESCE(t.conversation_id, 0) = ",
     is_wide: false,
 };
 
-const USER: Column =
-    Column { along: along!("user"), plain: " AND user_id = ", hidden: " AND COALESCE(t.user_id, 0) = ", is_wide: true };
+const USER: Column = Column {
+    along: along!("user"),
+    plain: " AND user_id = ",
+    unindexed: " AND COALESCE(t.user_id, 0) = ",
+    is_wide: true,
+};
 
 const STATUS: Column = Column {
     along: along!("status"),
     plain: " AND status = ",
-    hidden: " AND COALESCE(t.status, '') = ",
+    unindexed: " AND COALESCE(t.status, '') = ",
     is_wide: true,
 };
 
-const MODEL: Column =
-    Column { along: along!("model"), plain: " AND model = ", hidden: " AND COALESCE(t.model, '') = ", is_wide: true };
+const MODEL: Column = Column {
+    along: along!("model"),
+    plain: " AND model = ",
+    unindexed: " AND COALESCE(t.model, '') = ",
+    is_wide: true,
+};
 
 const TOOL: Column = Column {
     along: along!("tool"),
     plain: " AND tool_name = ",
-    hidden: " AND COALESCE(t.tool_name, '') = ",
+    unindexed: " AND COALESCE(t.tool_name, '') = ",
     is_wide: false,
 };
 
@@ -70,7 +78,7 @@ const TOOL: Column = Column {
 const SERVER: Column = Column {
     along: along!("server"),
     plain: " AND server = ",
-    hidden: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
+    unindexed: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
              THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
     is_wide: false,
 };
@@ -80,7 +88,7 @@ const SERVER: Column = Column {
 const RATING: Column = Column {
     along: " FROM feedback f JOIN tool_calls ON tool_calls.message_id = f.message_id WHERE 1 = 1",
     plain: " AND f.rating = ",
-    hidden: " AND (SELECT f.rating FROM feedback f WHERE f.message_id = t.message_id) = ",
+    unindexed: " AND (SELECT f.rating FROM feedback f WHERE f.message_id = t.message_id) = ",
     is_wide: false,
 };
 
@@ -231,7 +239,7 @@ impl Condition {
     pub(crate) fn rest(&self) -> Sql {
         let mut rest = Sql::default();
         for Equal { column, value } in self.equal.iter().chain(&self.rating) {
-            rest = rest.text(column.hidden).value(value.clone());
+            rest = rest.text(column.unindexed).value(value.clone());
         }
         rest = match self.slow {
             Some(Slow::Longer(ms)) => rest.text(" AND COALESCE(t.duration_ms, -1) > ").value(ms),
@@ -249,7 +257,7 @@ impl Condition {
     pub(crate) fn all(&self) -> Sql {
         let mut all = Sql::default();
         if let Some(Equal { column, value }) = &self.leading {
-            all = all.text(column.hidden).value(value.clone());
+            all = all.text(column.unindexed).value(value.clone());
         }
         if let Some(since) = self.since {
             all = all.text(" AND COALESCE(t.started_at, t.started_at) >= ").value(since);

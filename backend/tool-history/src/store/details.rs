@@ -26,7 +26,7 @@ pub struct CallDetailsRow {
     pub duration_ms: Option<i64>,
     pub decided_at: Option<DateTime<Utc>>,
     /// `true` if the call needed approval.
-    pub(crate) asked_consent: bool,
+    pub(crate) needed_approval: bool,
     pub error_type: Option<String>,
     #[sqlx(try_from = "String")]
     pub turn_status: MessageStatus,
@@ -91,7 +91,7 @@ pub struct VoteRow {
 /// The reasoning that a model showed in a step.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[expect(missing_docs, reason = "fields without a comment are columns of that name")]
-pub struct ThoughtRow {
+pub struct ReasoningRow {
     pub message_id: MessageId,
     pub text: String,
     pub text_bytes: i64,
@@ -115,6 +115,13 @@ pub struct ModelCallOfTurnRow {
     pub duration_ms: i64,
     /// When the call finished.
     pub created_at: DateTime<Utc>,
+}
+
+/// The columns of a [`CallOfTurnRow`].
+macro_rules! call_of_turn_columns {
+    () => {
+        "id, message_id, tool_name, status, started_at, duration_ms"
+    };
 }
 
 /// A call in the list of its turn.
@@ -199,7 +206,7 @@ pub(crate) async fn find_call_texts(
         .reader()
         .query(select!(
             "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
-             t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, \
+             t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS needed_approval, \
              t.error_type, m.status AS turn_status, m.model, f.rating, f.reason AS rating_reason, c.uuid, c.title, \
              c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, \
              SUBSTR(t.input_text, 1, ?) AS input, \
@@ -273,10 +280,11 @@ pub(crate) async fn list_model_calls_of(
 /// Returns the tool calls of a turn.
 pub(crate) async fn list_calls(db: &Database, message_id: MessageId, limit: u32) -> sqlx::Result<Vec<CallOfTurnRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
-             WHERE message_id = ? ORDER BY step, position LIMIT ?"
-        ))
+        .query(select!(concat!(
+            "SELECT ",
+            call_of_turn_columns!(),
+            " FROM tool_calls WHERE message_id = ? ORDER BY step, position LIMIT ?"
+        )))
         .bind(message_id)
         .bind(limit)
         .fetch_all()
@@ -291,10 +299,7 @@ pub(crate) async fn list_calls_of(
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
     list_first_by_ids(
         db,
-        select!(
-            "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
-             WHERE message_id IN ("
-        ),
+        select!(concat!("SELECT ", call_of_turn_columns!(), " FROM tool_calls WHERE message_id IN (")),
         message_ids,
         ") ORDER BY message_id, step, position",
         limit,
@@ -356,7 +361,7 @@ pub(crate) async fn list_reasoning_of(
     message_ids: &[MessageId],
     max_chars: u32,
     limit: u32,
-) -> sqlx::Result<Vec<ThoughtRow>> {
+) -> sqlx::Result<Vec<ReasoningRow>> {
     if message_ids.is_empty() {
         return Ok(Vec::new());
     }

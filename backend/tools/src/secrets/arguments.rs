@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-use super::HIDDEN;
+use super::REDACTED;
 
 /// Maximum depth of a search through schemas and values. Schemas from tool servers are less deep, at most 32 levels.
 const MAX_DEPTH: usize = 40;
@@ -21,8 +21,8 @@ const CONDITIONAL: [&str; 3] = ["if", "then", "else"];
 
 /// Redacted arguments, and the secrets that were in them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct HiddenArguments {
-    /// Text of the arguments with [`HIDDEN`](super::HIDDEN) in place of each secret.
+pub struct RedactedArguments {
+    /// Text of the arguments with [`REDACTED`](super::REDACTED) in place of each secret.
     pub text: String,
     /// The secret values, for redacting them in the tool's output.
     pub values: Vec<String>,
@@ -30,15 +30,15 @@ pub struct HiddenArguments {
 
 /// Redacts the arguments that the schema marks as secret. Returns `None` if they contain no secret. Arguments that
 /// cannot be read are redacted completely, since any part of them may be secret.
-pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArguments> {
+pub fn redact_arguments(schema: &Value, input_text: &str) -> Option<RedactedArguments> {
     if !marks_secrets(schema) {
         return None;
     }
     let mut search = Search { root: schema, text: input_text, found: Vec::new(), pairs: MAX_PAIRS };
     let is_read = serde_json::from_str::<&RawValue>(input_text)
-        .is_ok_and(|raw| raw.get().starts_with('{') && search.look(schema, raw, 0).is_some());
+        .is_ok_and(|raw| raw.get().starts_with('{') && search.visit(schema, raw, 0).is_some());
     if !is_read {
-        return Some(HiddenArguments { text: Value::from(HIDDEN).to_string(), values: Vec::new() });
+        return Some(RedactedArguments { text: Value::from(REDACTED).to_string(), values: Vec::new() });
     }
     let mut found = search.found;
     if found.is_empty() {
@@ -53,12 +53,12 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
         }
         let secret = &input_text[range.clone()];
         text.push_str(&input_text[end..range.start]);
-        text.push_str(&Value::from(HIDDEN).to_string());
+        text.push_str(&Value::from(REDACTED).to_string());
         add_leaves(secret, 0, &mut values);
         end = range.end;
     }
     text.push_str(&input_text[end..]);
-    Some(HiddenArguments { text, values })
+    Some(RedactedArguments { text, values })
 }
 
 /// Adds the strings and numbers in a secret value to `leaves`, since a tool may repeat them one by one. Numbers keep
@@ -118,7 +118,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     /// Adds the ranges that `schema` marks in a value to `found`. Returns `None` if a limit is exceeded or the value
     /// cannot be read.
-    fn look(&mut self, schema: &'a Value, raw: &'a RawValue, depth: usize) -> Option<()> {
+    fn visit(&mut self, schema: &'a Value, raw: &'a RawValue, depth: usize) -> Option<()> {
         self.pairs = self.pairs.checked_sub(1)?;
         if depth > MAX_DEPTH {
             return None;
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
         let combined = COMBINED.iter().filter_map(|&word| schema[word].as_array()).flatten();
         let conditional = CONDITIONAL.iter().filter_map(|&word| schema.get(word));
         for other in referred.into_iter().chain(combined).chain(conditional) {
-            self.look(other, raw, depth + 1)?;
+            self.visit(other, raw, depth + 1)?;
         }
         match value.as_bytes().first()? {
             b'{' => {
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
                     let patterns =
                         schema["patternProperties"].as_object().into_iter().flatten().map(|(_, schema)| schema);
                     for schema in named.into_iter().chain(others).chain(patterns) {
-                        self.look(schema, inner, depth + 1)?;
+                        self.visit(schema, inner, depth + 1)?;
                     }
                 }
             }
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
                 for (index, inner) in serde_json::from_str::<Vec<&'a RawValue>>(value).ok()?.into_iter().enumerate() {
                     let first = schema["prefixItems"].get(index).or_else(|| schema["items"].get(index));
                     if let Some(schema) = first.or_else(|| schema.get("items")) {
-                        self.look(schema, inner, depth + 1)?;
+                        self.visit(schema, inner, depth + 1)?;
                     }
                 }
             }
@@ -194,9 +194,9 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     }
 }
 
-impl fmt::Debug for HiddenArguments {
+impl fmt::Debug for RedactedArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HiddenArguments").field("text", &self.text).finish_non_exhaustive()
+        f.debug_struct("RedactedArguments").field("text", &self.text).finish_non_exhaustive()
     }
 }
 
@@ -204,7 +204,7 @@ impl fmt::Debug for HiddenArguments {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::hide_arguments;
+    use super::redact_arguments;
 
     fn schema() -> Value {
         json!({
@@ -240,14 +240,14 @@ mod tests {
             (r#"{"login":{"user":"u","pin":[4711,{"a":"b"}]}}"#, r#"{"login":"[hidden]"}"#, vec!["4711", "b", "u"]),
         ];
         for (input, expected, values) in cases {
-            let mut hidden = hide_arguments(&schema(), input).unwrap();
-            assert_eq!(hidden.text, expected);
+            let mut redacted = redact_arguments(&schema(), input).unwrap();
+            assert_eq!(redacted.text, expected);
             // The values have no defined order.
-            hidden.values.sort_unstable();
-            assert_eq!(hidden.values, values);
+            redacted.values.sort_unstable();
+            assert_eq!(redacted.values, values);
         }
-        assert_eq!(hide_arguments(&schema(), r#"{"user":"ann"}"#), None);
-        assert_eq!(hide_arguments(&json!({ "type": "object" }), "no JSON"), None);
+        assert_eq!(redact_arguments(&schema(), r#"{"user":"ann"}"#), None);
+        assert_eq!(redact_arguments(&json!({ "type": "object" }), "no JSON"), None);
     }
 
     /// Checks that a marked value is redacted even if it doesn't have the type that the schema requires.
@@ -265,28 +265,28 @@ mod tests {
             (r#"["one",[2.0,null],{"three":"\u0034"}]"#, vec!["one", "2.0", "4"]),
         ];
         for (value, values) in cases {
-            let hidden = hide_arguments(&schema(), &format!(r#"{{"user":1,"password": {value} }}"#)).unwrap();
-            assert_eq!(hidden.text, r#"{"user":1,"password": "[hidden]" }"#, "{value}");
-            assert_eq!(hidden.values, values, "{value}");
+            let redacted = redact_arguments(&schema(), &format!(r#"{{"user":1,"password": {value} }}"#)).unwrap();
+            assert_eq!(redacted.text, r#"{"user":1,"password": "[redacted]" }"#, "{value}");
+            assert_eq!(redacted.values, values, "{value}");
         }
-        assert_eq!(hide_arguments(&schema(), r#"{"password":null,"card":null,"keys":[null]}"#), None);
+        assert_eq!(redact_arguments(&schema(), r#"{"password":null,"card":null,"keys":[null]}"#), None);
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-        let hidden = hide_arguments(&schema(), &format!(r#"{{"password":{deep}}}"#)).unwrap();
-        assert_eq!((hidden.text.as_str(), hidden.values.len()), (r#"{"password":"[hidden]"}"#, 1));
+        let redacted = redact_arguments(&schema(), &format!(r#"{{"password":{deep}}}"#)).unwrap();
+        assert_eq!((redacted.text.as_str(), redacted.values.len()), (r#"{"password":"[redacted]"}"#, 1));
     }
 
     #[test]
     fn unreadable_arguments_are_redacted_completely() {
         for input in [r#"{"password":"hun"#, r#"["hunter2"]"#, "hunter2", ""] {
-            assert_eq!(hide_arguments(&schema(), input).unwrap().text, r#""[hidden]""#, "{input}");
+            assert_eq!(redact_arguments(&schema(), input).unwrap().text, r#""[hidden]""#, "{input}");
         }
         let deep = json!({ "$ref": "#", "properties": { "p": { "writeOnly": true } } });
         assert_eq!(
-            hide_arguments(&deep, r#"{"p":1}"#).unwrap().text,
+            redact_arguments(&deep, r#"{"p":1}"#).unwrap().text,
             r#""[hidden]""#,
             "a schema that refers to itself"
         );
         let wide = json!({ "anyOf": vec![json!({ "anyOf": vec![json!({ "writeOnly": true }); 300] }); 300] });
-        assert_eq!(hide_arguments(&wide, r#"{"p":1}"#).unwrap().text, r#""[hidden]""#);
+        assert_eq!(redact_arguments(&wide, r#"{"p":1}"#).unwrap().text, r#""[hidden]""#);
     }
 }

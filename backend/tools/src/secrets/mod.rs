@@ -11,10 +11,10 @@ use parking_lot::RwLock;
 use recent::RecentSecrets;
 
 pub(crate) use arguments::marks_secrets;
-pub use arguments::{HiddenArguments, hide_arguments};
+pub use arguments::{RedactedArguments, redact_arguments};
 
 /// Text that replaces a secret.
-pub const HIDDEN: &str = "[hidden]";
+pub const REDACTED: &str = "[hidden]";
 
 /// Minimum length of a secret from the settings, and of a secret argument, in bytes. Shorter values are not redacted,
 /// since that would redact ordinary words and numbers everywhere.
@@ -82,7 +82,7 @@ impl Secrets {
         self.tokens.add(&Self::new([token.to_owned()]).values);
     }
 
-    /// Adds the secret arguments of a call to the recent ones, which only [`Self::hide_with_arguments`] redacts.
+    /// Adds the secret arguments of a call to the recent ones, which only [`Self::redact_with_arguments`] redacts.
     pub fn remember(&self, arguments: &Self) {
         self.recent.add(&arguments.values);
     }
@@ -94,23 +94,23 @@ impl Secrets {
     }
 
     /// Redacts the values and tokens in the text.
-    pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        let text = self.tokens.all().iter().fold(text.into(), |text, values| hide(text, values));
-        hide(hide(text, &self.added.read()), &self.values)
+    pub fn redact<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+        let text = self.tokens.all().iter().fold(text.into(), |text, values| redact(text, values));
+        redact(redact(text, &self.added.read()), &self.values)
     }
 
-    /// Redacts like [`Self::hide`], and also the secret arguments of recent calls. For text outside of calls, such as
+    /// Redacts like [`Self::redact`], and also the secret arguments of recent calls. For text outside of calls, such as
     /// the log, which cannot be assigned to a call.
-    pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        let text = self.hide(text);
-        self.recent.all().iter().fold(text, |text, values| hide(text, values))
+    pub fn redact_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+        let text = self.redact(text);
+        self.recent.all().iter().fold(text, |text, values| redact(text, values))
     }
 }
 
-fn hide<'a>(mut text: Cow<'a, str>, values: &[String]) -> Cow<'a, str> {
+fn redact<'a>(mut text: Cow<'a, str>, values: &[String]) -> Cow<'a, str> {
     for value in values {
         if text.contains(value) {
-            text = text.replace(value, HIDDEN).into();
+            text = text.replace(value, REDACTED).into();
         }
     }
     text
@@ -124,7 +124,7 @@ fn in_json(value: &str) -> String {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(HIDDEN)
+        f.write_str(REDACTED)
     }
 }
 
@@ -148,12 +148,12 @@ mod tests {
             ("", ""),
         ];
         for (text, expected) in cases {
-            assert_eq!(secrets.hide(text), expected);
+            assert_eq!(secrets.redact(text), expected);
         }
         assert!(secrets.occur_in("sk-canary") && !secrets.occur_in("tallies"));
         assert_eq!(format!("{secrets:?}"), "[hidden]");
-        assert_eq!(Secrets::default().hide("sk-canary"), "sk-canary");
-        assert_eq!(Secrets::of_arguments(["1234".to_owned(), "99".to_owned()]).hide("1234 99"), "[hidden] 99");
+        assert_eq!(Secrets::default().redact("sk-canary"), "sk-canary");
+        assert_eq!(Secrets::of_arguments(["1234".to_owned(), "99".to_owned()]).redact("1234 99"), "[hidden] 99");
     }
 
     #[test]
@@ -162,8 +162,8 @@ mod tests {
         let log = secrets.clone();
         secrets.and(&Secrets::default()).remember(&Secrets::of_arguments(["hunter2".to_owned()]));
         secrets.and(&self::secrets(&["of another"])).remember(&Secrets::of_arguments(["4711".to_owned()]));
-        assert_eq!(log.hide("hunter2, sk-canary"), "hunter2, [hidden]");
-        assert_eq!(log.hide_with_arguments("hunter2, 4711, sk-canary"), "[hidden], [hidden], [hidden]");
+        assert_eq!(log.redact("hunter2, sk-canary"), "hunter2, [hidden]");
+        assert_eq!(log.redact_with_arguments("hunter2, 4711, sk-canary"), "[hidden], [hidden], [hidden]");
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
         let (log, of_call) = (secrets.clone(), secrets.and(&Secrets::of_arguments(["hunter2".to_owned()])));
         secrets.learn("token-canary");
         secrets.learn("short");
-        assert_eq!(log.hide("token-canary sk-canary short"), "[hidden] [hidden] short");
-        assert_eq!(of_call.hide("token-canary hunter2"), "[hidden] [hidden]");
+        assert_eq!(log.redact("token-canary sk-canary short"), "[hidden] [hidden] short");
+        assert_eq!(of_call.redact("token-canary hunter2"), "[hidden] [hidden]");
         assert!(log.occur_in("a token-canary") && !log.occur_in("short"));
     }
 
@@ -182,14 +182,14 @@ mod tests {
         let secrets = secrets(&["sk-canary"]);
         let of_call = secrets.and(&self::secrets(&["of another"]));
         secrets.set_added(["added-canary".to_owned()]);
-        assert_eq!(of_call.hide("added-canary sk-canary"), "[hidden] [hidden]");
+        assert_eq!(of_call.redact("added-canary sk-canary"), "[hidden] [hidden]");
         assert!(secrets.occur_in("an added-canary"));
         secrets.set_added(["next-canary".to_owned()]);
-        assert_eq!(of_call.hide("added-canary next-canary"), "[hidden] [hidden]");
+        assert_eq!(of_call.redact("added-canary next-canary"), "[hidden] [hidden]");
     }
 
     #[test]
     fn the_longest_of_nested_values_is_redacted() {
-        assert_eq!(secrets(&["canaries", "canaries-sing"]).hide("the canaries-sing"), "the [hidden]");
+        assert_eq!(secrets(&["canaries", "canaries-sing"]).redact("the canaries-sing"), "the [hidden]");
     }
 }

@@ -51,7 +51,7 @@ fn content(session: Session, offer: NewChatInfo, has_no_model: bool) -> AnyView 
                     }
                 >
                     <span class="example-text">{question}</span>
-                    <span class="example-foot" aria-hidden="true">
+                    <span class="example-footer" aria-hidden="true">
                         <span class="example-tool">{tools.join(", ")}</span>
                         <Draw icon=Icon::ArrowUp />
                     </span>

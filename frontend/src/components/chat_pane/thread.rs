@@ -352,7 +352,7 @@ fn goes_to_end(event: &KeyboardEvent) -> bool {
 
 /// Returns `true` for a click in a card, whose buttons may be gone by now: a decision opens nothing to be read there.
 fn is_in_card(event: &MouseEvent) -> bool {
-    browser::is_within(event, ".consent, .consent-choices, .consent-denial")
+    browser::is_within(event, ".approval, .approval-choices, .approval-denial")
 }
 
 fn is_near_start(area: &HtmlElement) -> bool {

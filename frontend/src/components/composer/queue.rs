@@ -58,7 +58,7 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
                     children=move |(queued, is_edited)| if is_edited { edited_row(queued, session) } else { row(queued, session) }
                 />
             </ol>
-            <div class="queue-foot">
+            <div class="queue-footer">
                 <p role="status">{says}</p>
                 {move || is_idle.get().then(|| view! {
                     <button type="button" class="button small" data-testid="send-now" on:click=move |_| session.send_now()>

@@ -214,7 +214,8 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
 
 fn controls(player: Player, text: Language) -> AnyView {
     let duration = player.duration_ms();
-    let told = move || format!("{} / {}", format::duration(text, player.at.get()), format::duration(text, duration));
+    let position =
+        move || format!("{} / {}", format::duration(text, player.at.get()), format::duration(text, duration));
     let toggle = move |_| {
         if player.is_playing.get_untracked() {
             player.is_playing.set(false);
@@ -244,14 +245,14 @@ fn controls(player: Player, text: Language) -> AnyView {
             {button("playback-back", text.replay_back(), -1)}
             {button("playback-on", text.replay_forward(), 1)}
             {speed.view()}
-            <span class="playback-time" data-testid="playback-time">{told}</span>
+            <span class="playback-time" data-testid="playback-time">{position}</span>
             <input
                 type="range"
                 data-testid="playback-place"
                 min="0"
                 max=duration
                 aria-label=text.replay_position()
-                aria-valuetext=told
+                aria-valuetext=position
                 prop:value=move || player.at.get().to_string()
                 on:input:target=move |event| {
                     player.is_playing.set(false);

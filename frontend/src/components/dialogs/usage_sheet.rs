@@ -36,9 +36,9 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
             // Fails only if it is already open.
             let _ = dialog.show_modal();
             spawn_local(async move {
-                let told = api::find_usage(of.conversation, of.message).await;
+                let response = api::find_usage(of.conversation, of.message).await;
                 // A response after the sheet is closed is ignored.
-                found.try_set(Some(told.map_err(|error| error.message(text))));
+                found.try_set(Some(response.map_err(|error| error.message(text))));
             });
         }
     });

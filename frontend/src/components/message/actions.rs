@@ -191,5 +191,5 @@ fn parse_key(key: &str) -> Option<ItemKey> {
         return Some(ItemKey::Call(ToolCallId(id.parse().ok()?)));
     }
     let (message, step) = key.strip_prefix("thought-")?.rsplit_once('-')?;
-    Some(ItemKey::Thought(MessageId(message.parse().ok()?), step.parse().ok()?))
+    Some(ItemKey::Reasoning(MessageId(message.parse().ok()?), step.parse().ok()?))
 }

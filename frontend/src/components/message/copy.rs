@@ -11,7 +11,7 @@ use web_sys::{Element, Node};
 use crate::{browser, export, language::use_language, reactive::effect, session::Loading};
 
 /// Time for which a button shows that it has copied.
-const TOLD_FOR: Duration = Duration::from_secs(2);
+const FEEDBACK_DURATION: Duration = Duration::from_secs(2);
 
 /// Performs the action of a clicked button beside code or below a table.
 pub(crate) fn on_click(event: &MouseEvent) {
@@ -88,11 +88,11 @@ pub(crate) fn CopyButton(
 fn copy(button: Element, content: Arc<str>) {
     spawn_local(async move {
         // Some browsers copy only right after a click, and the text may have arrived later.
-        let told = if browser::copy(&content).await.is_ok() { "data-copied" } else { "data-copy-failed" };
+        let feedback = if browser::copy(&content).await.is_ok() { "data-copied" } else { "data-copy-failed" };
         // A removed button needs no label.
-        let _ = button.set_attribute(told, "");
-        browser::sleep(TOLD_FOR).await;
-        let _ = button.remove_attribute(told);
+        let _ = button.set_attribute(feedback, "");
+        browser::sleep(FEEDBACK_DURATION).await;
+        let _ = button.remove_attribute(feedback);
     });
 }
 

@@ -18,7 +18,7 @@ use crate::{
 /// The messages, and below them the one that the server has not confirmed yet.
 #[component]
 pub(crate) fn Messages(session: Session, ids: Memo<Vec<MessageId>>) -> impl IntoView {
-    let context = memo(move |_| session.transcript.with(|transcript| transcript.told().cloned()));
+    let context = memo(move |_| session.transcript.with(|transcript| transcript.context().cloned()));
     let menu = OpenMenu::new();
     provide_context(menu);
     let message = move |id| {

@@ -15,7 +15,7 @@ use crate::{
     components::{
         header::model_picker::Author,
         message::{
-            consent_card::ConsentCard, edit_form::EditForm, explanation::ExplanationNote, feedback::ReasonForm,
+            approval_card::ApprovalCard, edit_form::EditForm, explanation::ExplanationNote, feedback::ReasonForm,
             reasoning::ReasoningText, shown::read, tool_call_details::ToolCallDetails,
         },
     },
@@ -64,9 +64,9 @@ impl MessageState {
         let call = |id: ToolCallId| memo(move |_| read(entry, |entry| entry.call(id).cloned()));
         Some(match slot {
             Slot::Edit => view! { <EditForm id=self.id session=session? /> }.into_any(),
-            Slot::Approval(id) => view! { <ConsentCard id call=call(id) entry session=session? /> }.into_any(),
+            Slot::Approval(id) => view! { <ApprovalCard id call=call(id) entry session=session? /> }.into_any(),
             Slot::Details(id) => view! { <ToolCallDetails id=call_details_id(id) call=call(id) session /> }.into_any(),
-            Slot::Reasoning(step) => view! { <ReasoningText key=ItemKey::Thought(self.id, step) entry /> }.into_any(),
+            Slot::Reasoning(step) => view! { <ReasoningText key=ItemKey::Reasoning(self.id, step) entry /> }.into_any(),
             Slot::Author => {
                 let models = self.models?;
                 let session = session?;

@@ -9,7 +9,7 @@ use crate::{
     components::{
         message::{call_text::CallPart, reviews::reviews_view},
         parts::times::{times, when},
-        sidebar::foot::UserName,
+        sidebar::footer::UserName,
     },
     language::use_language,
     message::CallTextPart,
@@ -64,8 +64,8 @@ pub(crate) fn ToolCallDetails(
                 <p class="tool-note" dir="auto" data-testid="denied-because">{reason}</p>
             })}
             {move || raw_name.get().map(|name| view! { <p class="tool-note"><code>{name}</code></p> })}
-            {move || call.with(|call| times(text, call.as_ref()?.span())).map(|told| view! {
-                <p class="tool-note">{told}</p>
+            {move || call.with(|call| times(text, call.as_ref()?.span())).map(|times| view! {
+                <p class="tool-note">{times}</p>
             })}
             {move || note.get().map(|note| view! { <p class="tool-note">{note}</p> })}
         </div>

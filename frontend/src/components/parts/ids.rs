@@ -63,7 +63,7 @@ pub(crate) fn choice_id(conversation: Uuid) -> String {
 
 /// The card of a call that waits for approval.
 pub(crate) fn card_id(id: ToolCallId) -> String {
-    format!("consent-{id}")
+    format!("approval-{id}")
 }
 
 /// The button that opens the list of tools.

@@ -16,22 +16,22 @@ use crate::{
 };
 
 /// The heading of the access log, as addresses name it.
-pub(super) const LOOKS_HEADING_ID: &str = "setting-looks";
+pub(super) const ACCESS_LOG_HEADING_ID: &str = "setting-looks";
 
 pub(super) fn section_view(text: Language) -> AnyView {
-    let list = List::new(text, account::list_looks);
+    let list = List::new(text, account::list_access_records);
     let is_loaded = memo(move |_| list.items.with(Option::is_some));
     effect(move || {
-        if is_loaded.get() && browser::is_at_fragment(LOOKS_HEADING_ID) {
-            in_next_frame(|| browser::go_to_heading(LOOKS_HEADING_ID));
+        if is_loaded.get() && browser::is_at_fragment(ACCESS_LOG_HEADING_ID) {
+            in_next_frame(|| browser::go_to_heading(ACCESS_LOG_HEADING_ID));
         }
     });
-    let content = list.view("looks", text, Some(text.access_log_none()), move |look| row(look, text));
+    let content = list.view("looks", text, Some(text.access_log_none()), move |record| row(record, text));
     section("looks", text.access_log(), text.access_log_about(), content)
 }
 
 /// The link to the tool history.
-pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
+pub(super) fn tool_history_section(role: UserRole, text: Language) -> Option<AnyView> {
     let content = || view! { <a class="button" href="/admin" rel="external" data-testid="open-book">{text.tool_history_open()}</a> };
     (role == UserRole::Admin)
         .then(|| section("book", text.tool_history(), text.tool_history_about(), content().into_any()))
@@ -47,8 +47,8 @@ pub(super) fn server_section(text: Language) -> AnyView {
     section("server", text.server_settings(), text.server_settings_about(), content.into_any())
 }
 
-fn row(look: AccessRecord, text: Language) -> AnyView {
-    let AccessRecord { kind, by, reason, conversation_uuid, created_at, .. } = look;
+fn row(record: AccessRecord, text: Language) -> AnyView {
+    let AccessRecord { kind, by, reason, conversation_uuid, created_at, .. } = record;
     let did = did(kind, text);
     let what = match conversation_uuid {
         Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),

@@ -7,7 +7,7 @@ use crate::{
     components::{
         dialogs::help::{self, HelpSheet},
         parts::switches::{CallPreviewsSwitch, NotificationSwitch, SingleKeysSwitch},
-        sidebar::foot::{language_field, theme_field},
+        sidebar::footer::{language_field, theme_field},
     },
     language::Language,
 };

@@ -6,7 +6,7 @@ use tallybook_protocol::Identity;
 use super::{list::List, mutation::Mutation, password, section::section};
 use crate::{api::account, browser, components::parts::times::when, language::Language};
 
-pub(super) fn section_view(issuer: &str, has_password: bool, text: Language) -> AnyView {
+pub(super) fn section_view(provider: &str, has_password: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_identities);
     let (linking, unlinking) = (Mutation::new(), Mutation::new());
     let unlink = Callback::new(move |id: i64| {
@@ -37,7 +37,7 @@ pub(super) fn section_view(issuer: &str, has_password: bool, text: Language) -> 
                     data-testid="link-identity"
                     aria-disabled=move || linking.busy()
                 >
-                    {text.link_account(issuer)}
+                    {text.link_account(provider)}
                 </button>
             </div>
             {linking.outcome()}

@@ -5,7 +5,7 @@ use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
 use tallybook_protocol::AccessRecord;
 
 use super::{
-    access_log::{LOOKS_HEADING_ID, did, named},
+    access_log::{ACCESS_LOG_HEADING_ID, did, named},
     mutation::Mutation,
 };
 use crate::{
@@ -77,14 +77,14 @@ fn buttons(
         // Within the settings, the browser follows the link.
         if is_plain(&event) && navigation.get_untracked() != Address::Settings {
             event.prevent_default();
-            navigation.go_to_setting(LOOKS_HEADING_ID);
+            navigation.go_to_setting(ACCESS_LOG_HEADING_ID);
         }
     };
     let acknowledge = move |_| {
         let Some(newest) = changes.with_untracked(|changes| changes.iter().map(|change| change.id).max()) else {
             return;
         };
-        acknowledging.run(text, account::acknowledge_looks(newest), move |()| {
+        acknowledging.run(text, account::acknowledge_access_records(newest), move |()| {
             changes.set(Vec::new());
             // The focused button is removed.
             in_next_frame(|| {
@@ -97,7 +97,7 @@ fn buttons(
         <p class="setting-buttons">
             <a
                 class="button small"
-                href=format!("{}#{LOOKS_HEADING_ID}", Address::Settings.pathname())
+                href=format!("{}#{ACCESS_LOG_HEADING_ID}", Address::Settings.pathname())
                 data-testid="open-access-log"
                 on:click=open
             >

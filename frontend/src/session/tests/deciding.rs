@@ -102,7 +102,7 @@ fn stop_ends_a_turn_that_waits_for_approval() {
             !here.done.iter().any(|effect| matches!(effect, Effect::Perform(_, Request::Decide(..)))),
             "a stop was requested"
         );
-        here.tell(Input::Stopped(here.stop_ticket(), outcome));
+        here.feed(Input::Stopped(here.stop_ticket(), outcome));
         assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "a waiting turn has no stream");
         here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
         assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
@@ -113,7 +113,7 @@ fn stop_ends_a_turn_that_waits_for_approval() {
 fn decisions_made_elsewhere_are_loaded() {
     for kind in [FeedKind::TurnStarted, FeedKind::TurnEnded, FeedKind::ConversationUpdated] {
         let mut here = waiting(&[7, 8]);
-        here.tell(news(kind));
+        here.feed(news(kind));
         assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "{kind:?}");
         assert_eq!(here.state.phase(), Phase::Awaiting, "the user can decide meanwhile");
         decide(&mut here, &[7]);

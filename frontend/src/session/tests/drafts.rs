@@ -11,16 +11,16 @@ fn stored(turns: &[(i64, &str)]) -> Response {
 }
 
 /// Starts editing the question of this turn, and types `text`.
-fn editing(told: &mut TestPage, turn: i64, text: &str) {
+fn editing(page: &mut TestPage, turn: i64, text: &str) {
     let id = MessageId(turn * 10);
-    told.act(Action::BeginEdit(Some(Edited {
+    page.act(Action::BeginEdit(Some(Edited {
         id,
         text: "as it was".to_owned(),
         files: Vec::new(),
         is_changed: false,
         is_from_field: false,
     })));
-    told.act(Action::WriteEdit(text.to_owned()));
+    page.act(Action::WriteEdit(text.to_owned()));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn an_edit_that_is_being_sent_is_kept_as_an_edit() {
 #[test]
 fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_shown() {
     let branch = |here: &mut TestPage| {
-        here.tell(news(FeedKind::BranchSelected));
+        here.feed(news(FeedKind::BranchSelected));
         while matches!(here.state.connection, Connection::Refetching(_)) {
             here.answer(stored(&[(3, "Other")]));
         }
@@ -130,7 +130,7 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
     assert_eq!(here.state.draft, "Better\nHalf a thought");
     assert_eq!(here.state.edited, None);
     assert!(here.state.notice.is_some());
-    here.tell(news(FeedKind::TurnStarted));
+    here.feed(news(FeedKind::TurnStarted));
     while matches!(here.state.connection, Connection::Refetching(_)) {
         here.answer(Response::Loaded(Ok(Some(conversation(&[(3, "Other", Streaming)])))));
     }
@@ -143,7 +143,7 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
 
     let mut deleted = TestPage::open("Q1");
     editing(&mut deleted, 1, "Better");
-    deleted.tell(news(FeedKind::ConversationDeleted));
+    deleted.feed(news(FeedKind::ConversationDeleted));
     assert_eq!(deleted.state.draft, "Better");
 
     let mut unchanged = TestPage::open("Q1");
@@ -157,20 +157,20 @@ fn an_edited_text_moves_to_the_message_field_when_its_question_is_no_longer_show
 #[test]
 fn the_draft_of_another_tab_is_adopted_unless_a_message_is_being_sent() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::Elsewhere(Elsewhere::Draft("Written there".to_owned())));
+    here.feed(Input::Elsewhere(Elsewhere::Draft("Written there".to_owned())));
     assert_eq!(here.state.draft, "Written there");
     here.act(Action::SendDraft("id".to_owned()));
-    here.tell(Input::Elsewhere(Elsewhere::Draft("Older".to_owned())));
+    here.feed(Input::Elsewhere(Elsewhere::Draft("Older".to_owned())));
     assert_eq!(here.state.unsent(), "Written there");
 }
 
 #[test]
 fn an_idle_tab_adopts_the_queue_of_another_tab_and_does_not_send_it() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::Elsewhere(Elsewhere::Queue(queue_of(&["Q2"]))));
+    here.feed(Input::Elsewhere(Elsewhere::Queue(queue_of(&["Q2"]))));
     assert_eq!(here.state.queue.messages.len(), 1);
     assert_eq!(here.state.phase(), Phase::Idle);
-    here.tell(Input::Elsewhere(Elsewhere::Queue(Queue::default())));
+    here.feed(Input::Elsewhere(Elsewhere::Queue(Queue::default())));
     assert_eq!(here.state.queue.messages.len(), 0);
 }
 
@@ -185,7 +185,7 @@ fn the_edit_of_a_queued_message_is_restored_after_a_reload() {
     again.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
     assert_eq!(again.state.queue.edited_text.as_deref(), Some("Q2, but better"));
     assert_eq!(again.state.queue.edited.as_deref(), Some("id of Q2"));
-    again.tell(news(FeedKind::ConversationDeleted));
+    again.feed(news(FeedKind::ConversationDeleted));
     assert_eq!(again.state.draft, "Q2, but better");
 }
 
@@ -195,7 +195,7 @@ fn after_a_stop_the_queue_is_sent_only_with_its_own_button() {
         let ChatEvent::MessageEnd(end) = end(turn, "A") else { unreachable!() };
         ChatEvent::MessageEnd(MessageEnd { status, ..end })
     };
-    let waiting = |told: &TestPage| told.state.queue.messages.len();
+    let waiting = |page: &TestPage| page.state.queue.messages.len();
     let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Response::Joined(Ok(true)));
     here.send("Q2");
@@ -220,9 +220,9 @@ fn a_left_conversation_still_sends_its_queue_unless_the_queue_is_held() {
     assert_eq!(here.state.left_waiting(), None);
     here.send("Q2");
     assert_eq!(here.state.left_waiting(), Some(HERE));
-    here.tell(Input::Leaving(true));
+    here.feed(Input::Leaving(true));
     assert_eq!(here.state.left_waiting(), None, "the conversation is being deleted");
-    here.tell(Input::Leaving(false));
+    here.feed(Input::Leaving(false));
     let ChatEvent::MessageEnd(end) = end(1, "A") else { unreachable!() };
     here.events(vec![ChatEvent::MessageEnd(MessageEnd { status: Stopped, ..end })]);
     assert_eq!(here.state.left_waiting(), None, "they are held");

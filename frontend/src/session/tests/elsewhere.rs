@@ -10,11 +10,11 @@ use super::*;
 #[test]
 fn a_pause_that_was_stopped_elsewhere_during_a_load_is_loaded_again() {
     let mut here = TestPage::open("Q1");
-    here.tell(news(FeedKind::TurnStarted));
+    here.feed(news(FeedKind::TurnStarted));
     let paused = conversation(&[(1, "Q1", Complete), (2, "Q2", AwaitingApproval)]);
     // The feed reports the pause and the end. The load returns the state between the two.
-    here.tell(news(FeedKind::TurnEnded));
-    here.tell(news(FeedKind::TurnEnded));
+    here.feed(news(FeedKind::TurnEnded));
+    here.feed(news(FeedKind::TurnEnded));
     here.answer(Response::Loaded(Ok(Some(paused.clone()))));
     assert_eq!(here.state.phase(), Phase::Awaiting);
     assert!(matches!(here.state.connection, Connection::Refetching(_)), "the conversation is loaded again");
@@ -28,7 +28,7 @@ fn an_answer_that_was_resumed_elsewhere_before_the_next_message_is_loaded_again(
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), end(2, "A2")]);
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     let (_, Request::Load(HERE, window)) = here.waits_for() else { panic!("the conversation is not loaded") };
     assert_eq!(
         window,
@@ -105,10 +105,10 @@ fn assert_deleted(here: &TestPage, requests: &[Effect]) {
 fn a_deletion_is_recognized_by_the_end_of_the_turn_before_the_feed_reports_it() {
     let mut here = following();
     // Something has changed in the meantime, so that the session would load the conversation after the turn.
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     let effects = here.events(vec![deleted_end()]).to_vec();
     assert_deleted(&here, &effects);
-    let effects = here.tell(news(FeedKind::ConversationDeleted)).to_vec();
+    let effects = here.feed(news(FeedKind::ConversationDeleted)).to_vec();
     assert_deleted(&here, &effects);
     assert!(effects.is_empty(), "the deletion is handled once: {effects:?}");
 }
@@ -117,10 +117,10 @@ fn a_deletion_is_recognized_by_the_end_of_the_turn_before_the_feed_reports_it() 
 fn the_end_of_a_turn_is_ignored_after_the_feed_reported_the_deletion() {
     let mut here = following();
     let ticket = here.state.connection_ticket;
-    let effects = here.tell(news(FeedKind::ConversationDeleted)).to_vec();
+    let effects = here.feed(news(FeedKind::ConversationDeleted)).to_vec();
     assert_deleted(&here, &effects);
     let end = Response::Events(vec![(Some("2".to_owned()), deleted_end())]);
-    let effects = here.tell(Input::Response(ticket, end)).to_vec();
+    let effects = here.feed(Input::Response(ticket, end)).to_vec();
     assert_deleted(&here, &effects);
     assert!(effects.is_empty(), "{effects:?}");
 }

@@ -37,7 +37,7 @@ fn attach(here: &mut TestPage, numbers: &[u128]) {
 }
 
 fn upload(here: &mut TestPage, number: u128) {
-    here.tell(Input::Uploaded(number.to_string(), Box::new(Ok(stored(number)))));
+    here.feed(Input::Uploaded(number.to_string(), Box::new(Ok(stored(number)))));
 }
 
 fn uploads(here: &TestPage) -> Vec<&str> {
@@ -103,12 +103,12 @@ fn a_failed_upload_keeps_the_message_until_it_is_retried_or_removed() {
     let mut here = TestPage::open("Q1");
     attach(&mut here, &[1, 2]);
     here.send("Compare");
-    here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
+    here.feed(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
     upload(&mut here, 2);
     assert_eq!((here.state.draft.as_str(), here.state.notice.is_some()), ("Compare", true));
     here.act(Action::RetryUpload("1".to_owned()));
     assert_eq!(uploads(&here), ["1", "2", "1"]);
-    here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(refused(415)))));
+    here.feed(Input::Uploaded("1".to_owned(), Box::new(Err(refused(415)))));
     here.act(Action::RetryUpload("1".to_owned()));
     assert_eq!(uploads(&here).len(), 3, "the server would refuse it again");
     here.act(Action::RemoveFile(FilesOf::Draft, "1".to_owned()));
@@ -210,7 +210,7 @@ fn a_queued_message_keeps_its_files() {
     assert_eq!((here.state.queue.messages[0].files.as_slice(), attached(&here)), (&[file(1)][..], vec![]));
     let again = here.reloaded();
     assert_eq!(again.state.queue.messages[0].files, [file(1)]);
-    here.tell(news(FeedKind::ConversationDeleted));
+    here.feed(news(FeedKind::ConversationDeleted));
     assert_eq!((here.state.place.clone(), attached(&here)), (Place::Deleted, vec!["1.png"]));
 }
 
@@ -267,12 +267,12 @@ fn a_canceled_edit_deletes_the_files_that_were_added() {
 fn a_change_in_another_tab_keeps_failed_uploads_and_cancels_a_message_that_waits() {
     let mut here = TestPage::open("Q1");
     attach(&mut here, &[1]);
-    here.tell(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
-    here.tell(Input::Elsewhere(Elsewhere::Files(Vec::new())));
+    here.feed(Input::Uploaded("1".to_owned(), Box::new(Err(ApiError::Unreachable))));
+    here.feed(Input::Elsewhere(Elsewhere::Files(Vec::new())));
     assert_eq!(attached(&here), ["1.png"]);
     here.act(Action::RetryUpload("1".to_owned()));
     here.send("Q2");
-    here.tell(Input::Elsewhere(Elsewhere::Draft("Q2, changed".to_owned())));
+    here.feed(Input::Elsewhere(Elsewhere::Draft("Q2, changed".to_owned())));
     upload(&mut here, 1);
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2, changed", Phase::Idle), "it was not sent");
 }

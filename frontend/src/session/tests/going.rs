@@ -39,7 +39,7 @@ impl TestPage {
             _ => None,
         });
         let (ticket, first, from) = last.unwrap();
-        self.tell(Input::Earlier(ticket, first, Box::new(page)));
+        self.feed(Input::Earlier(ticket, first, Box::new(page)));
         self.draw_all();
         from
     }

@@ -17,12 +17,12 @@ fn busy() -> TestPage {
     here
 }
 
-fn waiting(told: &TestPage) -> Vec<&str> {
-    told.state.queue.messages.iter().map(|queued| queued.text.as_str()).collect()
+fn waiting(page: &TestPage) -> Vec<&str> {
+    page.state.queue.messages.iter().map(|queued| queued.text.as_str()).collect()
 }
 
-fn sent(told: &TestPage) -> Option<UnsentMessage> {
-    match told.waits_for().1 {
+fn sent(page: &TestPage) -> Option<UnsentMessage> {
+    match page.waits_for().1 {
         Request::Send(HERE, message) => Some(message),
         _ => None,
     }
@@ -166,7 +166,7 @@ fn the_queue_of_a_deleted_conversation_moves_to_its_draft() {
     let mut here = busy();
     here.send("Q3");
     here.act(Action::Write("Half a thought".to_owned()));
-    here.tell(news(FeedKind::ConversationDeleted));
+    here.feed(news(FeedKind::ConversationDeleted));
     assert_eq!((waiting(&here), here.state.draft.as_str()), (Vec::new(), "Q3\nHalf a thought"));
 }
 
@@ -174,7 +174,7 @@ fn the_queue_of_a_deleted_conversation_moves_to_its_draft() {
 fn a_hidden_tab_polls_for_the_end_of_the_answer_and_sends_the_queue() {
     let mut here = busy();
     here.send("Q3");
-    here.tell(Input::Hidden(true));
+    here.feed(Input::Hidden(true));
     assert_eq!((here.waits_for().1, here.state.phase()), (Request::HiddenPause, Phase::Hidden));
     here.answer(Response::Tick);
     assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
@@ -190,7 +190,7 @@ fn a_hidden_tab_polls_for_the_end_of_the_answer_and_sends_the_queue() {
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(3, "Q3")]);
     assert_eq!(here.waits_for().1, Request::HiddenPause, "a hidden tab holds no stream");
-    here.tell(Input::Hidden(false));
+    here.feed(Input::Hidden(false));
     assert!(matches!(here.waits_for().1, Request::Load(HERE, _)));
 }
 

@@ -269,7 +269,7 @@ impl Server {
                 provider: None,
                 model: None,
                 mode: tallybook_protocol::AnswerMode::React,
-                told: None,
+                context: None,
                 files: Vec::new(),
                 conversation_deleted: false,
             }));
@@ -319,11 +319,11 @@ impl Server {
     }
 
     /// Returns the events of that turn after this many.
-    pub(super) fn told(&self, turn: u32, after: usize) -> Option<&[ChatEvent]> {
+    pub(super) fn events_after(&self, turn: u32, after: usize) -> Option<&[ChatEvent]> {
         if turn == self.turn { self.log.get(after..) } else { None }
     }
 
-    pub(super) fn told_so_far(&self) -> usize {
+    pub(super) fn event_count(&self) -> usize {
         self.log.len()
     }
 
@@ -344,12 +344,12 @@ impl Server {
         if branch.get(begin).is_some_and(|first| first.role == Role::Assistant) {
             begin -= 1;
         }
-        let mut told = conversation(&[]);
+        let mut loaded = conversation(&[]);
         let count = i64::try_from(begin).unwrap();
-        told.earlier = (count > 0).then(|| Earlier { count, usage: Usage::default() });
-        told.active_message_id = self.active.map(MessageId);
+        loaded.earlier = (count > 0).then(|| Earlier { count, usage: Usage::default() });
+        loaded.active_message_id = self.active.map(MessageId);
         let template = conversation(&[(1, "", MessageStatus::Complete)]).messages.remove(0);
-        told.messages = branch[begin..]
+        loaded.messages = branch[begin..]
             .iter()
             .map(|stored| tallybook_protocol::Message {
                 id: MessageId(stored.id),
@@ -365,7 +365,7 @@ impl Server {
                 ..template.clone()
             })
             .collect();
-        Some(told)
+        Some(loaded)
     }
 
     pub(super) fn event(kind: FeedKind) -> FeedEvent {

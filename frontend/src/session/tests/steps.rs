@@ -43,7 +43,7 @@ fn a_failed_load_is_retried_after_a_pause_and_at_once_when_the_network_is_back()
     here.answer(Response::Tick);
     assert!(matches!(here.waits_for().1, Request::Load(..)), "after a pause");
     here.answer(Response::Loaded(Err(ApiError::Unreachable)));
-    here.tell(Input::Online);
+    here.feed(Input::Online);
     assert!(matches!(here.waits_for().1, Request::Load(..)), "without a pause");
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     assert_eq!((&here.state.place, here.texts()), (&Place::Open(HERE), vec!["Q1", "A1"]));
@@ -126,10 +126,10 @@ fn stop_can_be_pressed_again_after_a_late_or_failed_request() {
         here.answer(Response::Started(Ok(())));
         here.act(Action::Stop);
         let ticket = here.stop_ticket();
-        here.tell(Input::Stopped(ticket, Err(outcome)));
+        here.feed(Input::Stopped(ticket, Err(outcome)));
         assert_eq!((here.state.is_stopping(), here.state.notice.is_some()), (false, says));
         here.act(Action::Stop);
-        here.tell(Input::Stopped(ticket, Err(ApiError::Unreachable)));
+        here.feed(Input::Stopped(ticket, Err(ApiError::Unreachable)));
         assert!(here.state.is_stopping(), "the result of the first request does not concern the second");
     }
 }
@@ -141,11 +141,11 @@ fn a_failed_stop_is_reported_until_stop_is_pressed_again_or_the_answer_ends() {
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
     here.act(Action::Stop);
-    here.tell(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
+    here.feed(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
     assert!(failed(&here));
     here.act(Action::Stop);
     assert!(!failed(&here));
-    here.tell(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
+    here.feed(Input::Stopped(here.stop_ticket(), Err(ApiError::Unreachable)));
     assert!(failed(&here));
     here.events(vec![start(2, "Q2"), end(2, "A")]);
     assert_eq!((here.state.phase(), here.state.notice.clone()), (Phase::Idle, None));
@@ -154,12 +154,12 @@ fn a_failed_stop_is_reported_until_stop_is_pressed_again_or_the_answer_ends() {
 #[test]
 fn a_late_response_does_not_replace_newer_messages() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     let (stale, Request::Load(..)) = here.waits_for() else { panic!("the conversation is not loaded") };
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A"), end(2, "A2")]);
-    here.tell(Input::Response(stale, Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
+    here.feed(Input::Response(stale, Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"]);
     assert!(matches!(here.waits_for().1, Request::Load(..)), "the aborted load is repeated");
 }
@@ -167,20 +167,20 @@ fn a_late_response_does_not_replace_newer_messages() {
 #[test]
 fn a_turn_is_read_over_one_connection_at_a_time() {
     let mut here = TestPage::open("Q1");
-    here.tell(news(FeedKind::TurnStarted));
+    here.feed(news(FeedKind::TurnStarted));
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     let (first, Request::Join(..)) = here.waits_for() else { panic!("the turn is not joined") };
-    here.tell(Input::Response(first, Response::Joined(Ok(true))));
+    here.feed(Input::Response(first, Response::Joined(Ok(true))));
     let before = here.done.len();
-    here.tell(news(FeedKind::TurnStarted));
-    here.tell(Input::News(News::Missed));
-    here.tell(Input::Hidden(false));
+    here.feed(news(FeedKind::TurnStarted));
+    here.feed(Input::News(News::Missed));
+    here.feed(Input::Hidden(false));
     assert!(
         here.done[before..].iter().all(|effect| !matches!(effect, Effect::Perform(..))),
         "the turn is already being read"
     );
-    here.tell(Input::Hidden(true));
-    here.tell(Input::Response(first, Response::Events(vec![(None, delta("late"))])));
+    here.feed(Input::Hidden(true));
+    here.feed(Input::Response(first, Response::Events(vec![(None, delta("late"))])));
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"], "events of an aborted request are ignored");
 }
 
@@ -200,7 +200,7 @@ fn a_turn_without_a_stream_is_polled_until_it_ends() {
     assert_eq!((here.waits_for().1, here.state.phase()), (Request::CrowdedPause, Phase::Following));
     here.act(Action::Stop);
     assert_eq!(here.stops(), 1, "a request needs no stream");
-    here.tell(news(FeedKind::TurnEnded));
+    here.feed(news(FeedKind::TurnEnded));
     assert!(matches!(here.waits_for().1, Request::Load(HERE, _)), "the end shows at once");
     here.answer(Response::Loaded(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!((here.state.phase(), here.state.is_stopping()), (Phase::Idle, false));
@@ -209,7 +209,7 @@ fn a_turn_without_a_stream_is_polled_until_it_ends() {
 #[test]
 fn after_missed_news_the_newest_messages_are_loaded_and_all_if_the_branch_changed() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     let few = Window { limit: Some(2), from: Some(MessageId(11)), before: None };
     assert_eq!(here.waits_for().1, Request::Load(HERE, few));
     // Another branch is shown by now. It has none of the loaded messages.
@@ -228,7 +228,7 @@ fn news_missed_while_an_answer_is_written_load_only_the_newest_messages_at_its_e
     here.send("Q2");
     here.answer(Response::Started(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A")]);
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     here.events(vec![end(2, "A2")]);
     let few = Window { limit: Some(2), from: Some(MessageId(21)), before: None };
     assert_eq!(here.waits_for().1, Request::Load(HERE, few));
@@ -239,7 +239,7 @@ fn a_branch_selected_elsewhere_loads_all_shown_messages_again() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
     let mut here = TestPage::opened(open);
     here.draw_all();
-    here.tell(news(FeedKind::BranchSelected));
+    here.feed(news(FeedKind::BranchSelected));
     let (_, Request::Load(_, window)) = here.waits_for() else { panic!("the conversation is not loaded") };
     assert_eq!(window.from, Some(MessageId(10)), "from the first loaded message");
 }
@@ -248,7 +248,7 @@ fn a_branch_selected_elsewhere_loads_all_shown_messages_again() {
 #[test]
 fn messages_that_a_response_had_no_room_for_can_be_loaded() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::News(News::Missed));
+    here.feed(Input::News(News::Missed));
     let mut cut = conversation(&[(5, "Q5", Complete)]);
     cut.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
     here.answer(Response::Loaded(Ok(Some(cut.clone()))));
@@ -263,7 +263,7 @@ fn messages_that_a_response_had_no_room_for_can_be_loaded() {
         panic!("{:?}", here.done)
     };
     let page = conversation(&[(1, "Q1", Complete)]);
-    here.tell(Input::Earlier(ticket, MessageId(50), Box::new(Ok(Some(page)))));
+    here.feed(Input::Earlier(ticket, MessageId(50), Box::new(Ok(Some(page)))));
     assert_eq!(here.texts(), ["Q1", "A1", "Q5", "A5"]);
 }
 
@@ -302,7 +302,7 @@ fn an_unreachable_server_is_reported_until_it_can_be_reached_again() {
         here.answer(Response::Started(Err(ApiError::Unreachable)));
         assert_eq!(here.state.notice.as_deref(), Some(Language::English.unreachable()));
         here.answer(Response::Loaded(Err(ApiError::Unreachable)));
-        here.tell(back);
+        here.feed(back);
         assert_eq!((here.state.notice.as_ref(), here.state.draft.as_str()), (None, "Q2"));
     }
 }
@@ -310,13 +310,13 @@ fn an_unreachable_server_is_reported_until_it_can_be_reached_again() {
 #[test]
 fn a_conversation_that_is_being_deleted_accepts_no_messages_and_keeps_its_draft() {
     let mut here = TestPage::open("Q1");
-    here.tell(Input::Leaving(true));
+    here.feed(Input::Leaving(true));
     here.send("Too late?");
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Too late?", Phase::Idle));
     here.act(Action::Regenerate(MessageId(11)));
     here.act(Action::Continue(None));
     assert_eq!((here.state.phase(), here.texts()), (Phase::Idle, vec!["Q1", "A1"]));
-    here.tell(Input::Leaving(false));
+    here.feed(Input::Leaving(false));
     here.act(Action::SendDraft("id".to_owned()));
     assert_eq!(here.state.phase(), Phase::Sending, "after an undo, it accepts messages again");
 }
@@ -326,19 +326,19 @@ fn the_draft_of_a_deleted_conversation_moves_to_a_new_chat() {
     for by_us in [true, false] {
         let mut here = TestPage::open("Q1");
         here.act(Action::Write("Half a thought".to_owned()));
-        here.tell(Input::Leaving(by_us));
-        here.tell(news(FeedKind::ConversationDeleted));
+        here.feed(Input::Leaving(by_us));
+        here.feed(news(FeedKind::ConversationDeleted));
         assert_eq!(here.state.place, Place::Deleted);
         assert!(here.done.contains(&Effect::AdoptDraft));
         assert_eq!(here.done.contains(&Effect::OpenNewChat), by_us, "a new chat opens only if this page deleted it");
-        here.tell(Input::Adopted("Begun before".to_owned(), Vec::new()));
+        here.feed(Input::Adopted("Begun before".to_owned(), Vec::new()));
         assert_eq!((here.state.uuid(), here.state.unsent()), (None, "Begun before\nHalf a thought".to_owned()));
         assert_eq!(here.texts(), ["Q1", "A1"]);
         let done = here.done.len();
         here.act(Action::SendDraft("id".to_owned()));
         here.act(Action::Regenerate(MessageId(11)));
-        here.tell(Input::Online);
-        here.tell(Input::News(News::Missed));
+        here.feed(Input::Online);
+        here.feed(Input::News(News::Missed));
         assert_eq!(here.done.len(), done, "a deleted conversation causes no requests");
     }
 }
@@ -365,7 +365,7 @@ fn retry_and_a_restored_network_end_the_pause() {
         }
         here.answer(Response::Interrupted);
         assert!(matches!(here.state.phase(), Phase::Reconnecting(_)));
-        here.tell(again);
+        here.feed(again);
         assert!(matches!(here.waits_for().1, Request::Join(HERE, Some(_))));
     }
 }
@@ -389,11 +389,11 @@ fn feedback_that_cannot_be_stored_is_taken_back_with_a_notice() {
     let mut here = TestPage::open("Q1");
     let given = |here: &TestPage| here.state.transcript.find(MessageId(11)).unwrap().feedback.clone();
     let up = Some(Feedback { rating: Rating::Up, reason: None });
-    assert!(here.tell(Input::Rated(MessageId(11), up.clone(), None)).contains(&Effect::Draw));
+    assert!(here.feed(Input::Rated(MessageId(11), up.clone(), None)).contains(&Effect::Draw));
     assert_eq!((given(&here), here.state.notice.as_ref()), (up.clone(), None));
-    here.tell(Input::Rated(MessageId(11), None, Some(refused(500))));
+    here.feed(Input::Rated(MessageId(11), None, Some(refused(500))));
     assert_eq!((given(&here), here.state.notice.is_some()), (None, true));
-    here.tell(Input::Rated(MessageId(11), up.clone(), None));
+    here.feed(Input::Rated(MessageId(11), up.clone(), None));
     assert_eq!((given(&here), here.state.notice.as_ref()), (up, None));
-    here.tell(Input::Rated(MessageId(99), None, None));
+    here.feed(Input::Rated(MessageId(99), None, None));
 }

@@ -37,7 +37,7 @@ enum UnderWay {
 struct Stream {
     ticket: Ticket,
     turn: u32,
-    told: usize,
+    received: usize,
     first: Option<ChatEvent>,
 }
 
@@ -74,13 +74,13 @@ impl World {
             for_new_chat: None,
             screen: Screen::default(),
         };
-        world.tell(Input::Ready);
+        world.feed(Input::Ready);
         world
     }
 
-    fn tell(&mut self, input: Input) {
+    fn feed(&mut self, input: Input) {
         let was_gone = self.page.state.place == Place::Deleted;
-        for effect in self.page.tell(input).to_vec() {
+        for effect in self.page.feed(input).to_vec() {
             match effect {
                 Effect::Perform(..) | Effect::Abort | Effect::Stop(..) | Effect::LoadEarlier(..) if was_gone => {
                     panic!("{effect:?} for a conversation that is gone");
@@ -136,7 +136,7 @@ impl World {
 
     fn end_stream(&mut self, response: Response) {
         if let Some(stream) = self.stream.take() {
-            self.tell(Input::Response(stream.ticket, response));
+            self.feed(Input::Response(stream.ticket, response));
         }
     }
 
@@ -145,12 +145,12 @@ impl World {
             Happening::Send => {
                 let text = self.type_text();
                 let draft = super::super::state::joined(&self.page.state.draft, &text);
-                self.tell(Input::User(Action::Write(draft)));
-                self.tell(Input::User(Action::SendDraft(text)));
+                self.feed(Input::User(Action::Write(draft)));
+                self.feed(Input::User(Action::SendDraft(text)));
                 let queued = self.page.state.queue.messages.iter();
                 self.queued.extend(queued.map(|queued| (queued.id.clone(), queued.text.clone())));
             }
-            Happening::SendNow => self.tell(Input::User(Action::SendNow)),
+            Happening::SendNow => self.feed(Input::User(Action::SendNow)),
             Happening::BeginEdit(_)
             | Happening::EditLast
             | Happening::WriteEdit
@@ -171,45 +171,45 @@ impl World {
                 let calls = self.page.state.transcript.entries().iter().flat_map(|entry| entry.calls());
                 let ids: Vec<_> = calls.map(|call| call.id).collect();
                 if let Some(at) = which.checked_rem(ids.len()) {
-                    self.tell(Input::User(Action::LoadCall(ids[at])));
+                    self.feed(Input::User(Action::LoadCall(ids[at])));
                 }
             }
             Happening::RegenerateBy(which) => {
                 if let Some((id, _)) = self.entry(which, Role::Assistant) {
-                    self.tell(Input::User(Action::RegenerateBy(id, "other".to_owned())));
+                    self.feed(Input::User(Action::RegenerateBy(id, "other".to_owned())));
                 }
             }
             Happening::Regenerate(which) => {
                 if let Some((id, _)) = self.entry(which, Role::Assistant) {
-                    self.tell(Input::User(Action::Regenerate(id)));
+                    self.feed(Input::User(Action::Regenerate(id)));
                 }
             }
             Happening::Step(which, newer) => {
                 let role = if which % 2 == 0 { Role::User } else { Role::Assistant };
                 if let Some((id, siblings)) = self.entry(which / 2, role) {
                     let step = if newer { Step::Newer } else { Step::Older };
-                    self.tell(Input::User(Action::Step(id, siblings, step)));
+                    self.feed(Input::User(Action::Step(id, siblings, step)));
                 }
             }
-            Happening::Continue => self.tell(Input::User(Action::Continue(None))),
+            Happening::Continue => self.feed(Input::User(Action::Continue(None))),
             Happening::Decide(which) => {
                 let waiting = self.page.state.transcript.awaiting().into_iter().flat_map(Entry::calls);
                 let waiting: Vec<_> = waiting.filter(|call| call.awaits_decision()).map(|call| call.id).collect();
                 let chosen = if which == 2 { waiting } else { waiting.into_iter().skip(which).take(1).collect() };
-                self.tell(Input::User(Action::Decide(chosen.into_iter().map(deciding::decision).collect())));
+                self.feed(Input::User(Action::Decide(chosen.into_iter().map(deciding::decision).collect())));
             }
-            Happening::Stop => self.tell(Input::User(Action::Stop)),
-            Happening::Earlier => self.tell(Input::User(Action::LoadEarlier)),
+            Happening::Stop => self.feed(Input::User(Action::Stop)),
+            Happening::Earlier => self.feed(Input::User(Action::LoadEarlier)),
             Happening::GoTo(which) => self.go_to(which),
-            Happening::Retry => self.tell(Input::User(Action::Retry)),
-            Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
-            Happening::Leaving(is_leaving) => self.tell(Input::Leaving(is_leaving)),
-            Happening::Online => self.tell(Input::Online),
+            Happening::Retry => self.feed(Input::User(Action::Retry)),
+            Happening::Hide(is_hidden) => self.feed(Input::Hidden(is_hidden)),
+            Happening::Leaving(is_leaving) => self.feed(Input::Leaving(is_leaving)),
+            Happening::Online => self.feed(Input::Online),
             Happening::Frame => self.screen.frame(&self.page.state.transcript),
             Happening::Arrive(which) => self.arrive(which),
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
-            Happening::Tell(count) => self.tell_stream(count),
+            Happening::Tell(count) => self.deliver_events(count),
             Happening::Break => self.end_stream(Response::Interrupted),
             Happening::Crowd => self.end_stream(Response::Crowded),
             Happening::Write => self.server.write(),
@@ -224,12 +224,12 @@ impl World {
             Happening::Feed => {
                 if !self.server.feed.is_empty() {
                     let event = Server::event(self.server.feed.remove(0));
-                    self.tell(Input::News(News::Event(event)));
+                    self.feed(Input::News(News::Event(event)));
                 }
             }
             Happening::FeedBreaks => {
                 self.server.feed.clear();
-                self.tell(Input::News(News::Missed));
+                self.feed(Input::News(News::Missed));
             }
         }
     }
@@ -237,7 +237,7 @@ impl World {
     fn go_to(&mut self, which: usize) {
         let Some(at) = which.checked_rem(self.server.messages.len()) else { return };
         let goal = going::goal(self.server.messages[at].id);
-        self.tell(Input::User(Action::GoTo(goal)));
+        self.feed(Input::User(Action::GoTo(goal)));
     }
 
     fn elsewhere(&mut self, what: usize) {
@@ -285,7 +285,7 @@ impl World {
             Effect::Stop(ticket, _) => Input::Stopped(ticket, server.end(Stopped)),
             Effect::LoadCall(id) => Input::Call(id, Box::new(server.call(id))),
             Effect::Upload(key) => {
-                self.tell(Input::UploadProgress(key.clone(), 50));
+                self.feed(Input::UploadProgress(key.clone(), 50));
                 Input::Uploaded(key.clone(), Box::new(fields::upload(&key)))
             }
             Effect::LoadEarlier(ticket, _, first, from) => {
@@ -294,7 +294,7 @@ impl World {
             }
             Effect::Perform(ticket, request) => {
                 let open = |opened: Result<(), ApiError>, server: &Server| {
-                    let stream = Stream { ticket, turn: server.turn, told: 0, first: None };
+                    let stream = Stream { ticket, turn: server.turn, received: 0, first: None };
                     let stream = opened.is_ok().then_some(stream);
                     (Response::Started(opened), stream)
                 };
@@ -328,7 +328,7 @@ impl World {
                     Request::Join(_, _) => match server.join() {
                         Ok(None) => (Response::Joined(Ok(false)), None),
                         Ok(first) => {
-                            let stream = Stream { ticket, turn: server.turn, told: server.told_so_far(), first };
+                            let stream = Stream { ticket, turn: server.turn, received: server.event_count(), first };
                             (Response::Joined(Ok(true)), Some(stream))
                         }
                         Err(error) => (Response::Joined(Err(error)), None),
@@ -389,7 +389,7 @@ impl World {
             // Not a request to the server.
             other => return self.under_way.push(other),
         };
-        self.tell(failure);
+        self.feed(failure);
     }
 
     fn answer(&mut self, which: usize) {
@@ -397,21 +397,21 @@ impl World {
             (0..self.under_way.len()).filter(|at| matches!(self.under_way[*at], UnderWay::Answer(..))).collect();
         let Some(&at) = which.checked_rem(answers.len()).and_then(|which| answers.get(which)) else { return };
         let UnderWay::Answer(input, stream) = self.under_way.remove(at) else { return };
-        self.tell(input);
+        self.feed(input);
         // The page closes the stream of a response that it no longer waits for.
         if let Some(stream) = stream.filter(|stream| stream.ticket == self.page.state.connection_ticket) {
             self.stream = Some(stream);
         }
     }
 
-    fn tell_stream(&mut self, count: usize) {
+    fn deliver_events(&mut self, count: usize) {
         let Some(mut stream) = self.stream.clone() else { return };
         let mut events: Vec<_> = stream.first.take().into_iter().collect();
-        match self.server.told(stream.turn, stream.told) {
+        match self.server.events_after(stream.turn, stream.received) {
             Some(log) => {
-                let told: Vec<_> = log.iter().take(count).cloned().collect();
-                stream.told += told.len();
-                events.extend(told);
+                let next: Vec<_> = log.iter().take(count).cloned().collect();
+                stream.received += next.len();
+                events.extend(next);
             }
             // That turn is over and another one runs, so this subscriber has to start over.
             None if events.is_empty() => return self.happen(Happening::Break),
@@ -423,13 +423,13 @@ impl World {
         let ticket = stream.ticket;
         self.stream = Some(stream);
         let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
-        self.tell(Input::Response(ticket, Response::Events(events)));
+        self.feed(Input::Response(ticket, Response::Events(events)));
     }
 
     /// Delivers everything that is on its way, until nothing happens any more, and checks the final state.
     pub(super) fn settle(&mut self) {
-        self.tell(Input::Hidden(false));
-        self.tell(Input::Leaving(false));
+        self.feed(Input::Hidden(false));
+        self.feed(Input::Leaving(false));
         let _ = self.server.end(Complete);
         for _ in 0..2000 {
             let before = self.page.done.len();
@@ -440,8 +440,8 @@ impl World {
             while !self.server.feed.is_empty() {
                 self.happen(Happening::Feed);
             }
-            self.tell_stream(100);
-            self.tell(Input::Online);
+            self.deliver_events(100);
+            self.feed(Input::Online);
             let _ = self.server.end(Complete);
             if self.under_way.is_empty() && self.page.done.len() == before {
                 break;

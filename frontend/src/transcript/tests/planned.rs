@@ -58,7 +58,7 @@ fn drawn(entry: &Entry, pieces: &[Segment]) -> String {
         Segment::Items(keys) => {
             let names = keys.iter().map(|key| match key {
                 ItemKey::Call(id) => id.to_string(),
-                ItemKey::Thought(_, id) => format!("t{id}"),
+                ItemKey::Reasoning(_, id) => format!("t{id}"),
             });
             format!("[{}]", names.collect::<Vec<_>>().join(" "))
         }
@@ -114,13 +114,13 @@ fn a_revised_plan_replaces_the_steps_that_have_not_started() {
         changed(3, Executing, 1, 3, 0),
     ];
     let mut transcript = folded(events.clone());
-    let told = transcript.clone();
+    let before = transcript.clone();
     // Repeating all events does not bring back the old plan.
     for event in events {
         fold(&mut transcript, event);
     }
-    assert_eq!(transcript, told);
-    let plan = told.entries()[1].plan.clone().unwrap();
+    assert_eq!(transcript, before);
+    let plan = before.entries()[1].plan.clone().unwrap();
     assert_eq!((plan.revision, plan.steps.len(), plan.reason.is_some()), (2, 2, true));
     assert_eq!(plan.steps[1].status, Executing);
 }
@@ -131,10 +131,10 @@ fn a_client_that_joins_in_the_middle_has_the_same_answer() {
     let plan = |count: usize| folded(story().into_iter().take(count)).entries()[1].plan.as_deref().cloned();
     for (count, text, calls) in [(6, "One.", vec![100]), (13, "One.\n\nError: no.", vec![100, 101])] {
         let calls = calls.into_iter().zip([0, 6]).map(|(id, offset)| stored_call(id, offset, true)).collect();
-        let ChatEvent::Snapshot(told) = snapshot(1, text, calls) else { unreachable!() };
-        let told = ChatEvent::Snapshot(Snapshot { plan: plan(count), ..told });
+        let ChatEvent::Snapshot(snapshot_event) = snapshot(1, text, calls) else { unreachable!() };
+        let snapshot_event = ChatEvent::Snapshot(Snapshot { plan: plan(count), ..snapshot_event });
         let rest = story().into_iter().skip(count);
-        let joined = folded([start(1), told.clone()].into_iter().chain(rest));
+        let joined = folded([start(1), snapshot_event.clone()].into_iter().chain(rest));
         let (entry, expected) = (&joined.entries()[1], &whole.entries()[1]);
         assert_eq!((&entry.plan, &entry.text), (&expected.plan, &expected.text));
         for id in [1, 2] {
@@ -142,21 +142,21 @@ fn a_client_that_joins_in_the_middle_has_the_same_answer() {
         }
         // A late snapshot does not revert the plan.
         let mut late = whole.clone();
-        fold(&mut late, told);
+        fold(&mut late, snapshot_event);
         assert_eq!(late.entries()[1].plan, expected.plan);
     }
 }
 
 #[test]
 fn no_step_runs_after_the_end_of_an_answer() {
-    let ChatEvent::MessageEnd(told) = end(1, "One.", vec![stored_call(100, 0, true)]) else { unreachable!() };
+    let ChatEvent::MessageEnd(template) = end(1, "One.", vec![stored_call(100, 0, true)]) else { unreachable!() };
     let plan = folded(story().into_iter().take(6)).entries()[1].plan.as_deref().cloned();
     for (status, expected) in [
         (MessageStatus::Stopped, "stopped skipped"),
         (MessageStatus::AwaitingApproval, "awaiting waiting"),
         (MessageStatus::Complete, "stopped skipped"),
     ] {
-        let end = ChatEvent::MessageEnd(MessageEnd { plan: plan.clone(), status, ..told.clone() });
+        let end = ChatEvent::MessageEnd(MessageEnd { plan: plan.clone(), status, ..template.clone() });
         let transcript = folded(story().into_iter().take(6).chain([end]));
         let entry = &transcript.entries()[1];
         let steps = &entry.plan.as_ref().unwrap().steps;
@@ -170,11 +170,11 @@ fn no_step_runs_after_the_end_of_an_answer() {
 
 #[test]
 fn an_answer_that_lacks_its_requested_plan_is_recognized() {
-    let ChatEvent::MessageEnd(told) = end(1, "One.", Vec::new()) else { unreachable!() };
+    let ChatEvent::MessageEnd(end_event) = end(1, "One.", Vec::new()) else { unreachable!() };
     let lacks_plan = |end: MessageEnd| folded([start(1), ChatEvent::MessageEnd(end)]).entries()[1].lacks_plan();
-    let planned = MessageEnd { mode: AnswerMode::Plan, ..told.clone() };
+    let planned = MessageEnd { mode: AnswerMode::Plan, ..end_event.clone() };
     assert!(lacks_plan(planned.clone()));
-    assert!(!lacks_plan(told));
+    assert!(!lacks_plan(end_event));
     assert!(!lacks_plan(MessageEnd { plan: Some(Plan::default()), ..planned.clone() }));
     let stopped = MessageEnd { content: String::new(), status: MessageStatus::Stopped, ..planned };
     assert!(!lacks_plan(stopped), "it was stopped before there could be a plan");
@@ -219,8 +219,8 @@ proptest! {
         let steps = (1..).zip(&places).map(|(id, &(offset, calls_before, end_offset))| {
             PlanStep { offset, calls_before, end_offset, ..step(id, 1) }
         });
-        let told = Plan { offset: plan_offset, ..plan(1, steps.collect()) };
-        fold(&mut transcript, ChatEvent::Plan(told));
+        let plan = Plan { offset: plan_offset, ..plan(1, steps.collect()) };
+        fold(&mut transcript, ChatEvent::Plan(plan));
         let entry = &transcript.entries()[1];
         let pieces = entry.all_segments();
         let joined: String = pieces.iter().filter_map(|piece| match piece {

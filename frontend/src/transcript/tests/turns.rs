@@ -178,7 +178,7 @@ fn a_resumed_turn_discards_what_followed_its_last_complete_step() {
         provider: None,
         model: None,
         mode: tallybook_protocol::AnswerMode::React,
-        told: None,
+        context: None,
         files: Vec::new(),
         conversation_deleted: false,
     });

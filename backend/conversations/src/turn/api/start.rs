@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     ServiceError,
-    access::Access,
+    admission::Access,
     context::Context,
     input::{check_file_count, check_message, find_attached},
     service::ConversationService,

@@ -15,12 +15,13 @@ use tallybook_protocol::{
     CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
     ToolCallId,
 };
-use tallybook_tools::{MAX_INPUT_BYTES, ToolError, ToolSpec, hide_arguments};
+use tallybook_tools::{MAX_INPUT_BYTES, ToolError, ToolSpec, redact_arguments};
 use uuid::Uuid;
 
 use crate::{
     ServiceError,
     context::Context,
+    journal::TurnSubscription,
     limits::{MAX_DECISIONS, MAX_REASON_BYTES},
     service::ConversationService,
     store::{
@@ -51,7 +52,7 @@ pub enum DecisionAnswer {
     /// The decided calls. The turn does not run, usually because other calls of its step still wait.
     Calls(Vec<ToolCall>),
     /// Events of the turn. None of its calls waits any more.
-    Turn(EventsAnswer),
+    Turn(TurnSubscription),
 }
 
 impl ConversationService {
@@ -110,7 +111,7 @@ impl ConversationService {
                 // Another process has resumed the turn, the turn was stopped, or its last run has not ended.
                 Ok(None) => {
                     if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
-                        return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
+                        return Ok(DecisionAnswer::Turn(events));
                     }
                 }
                 // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it, and a model
@@ -232,7 +233,7 @@ async fn check_tools(
         let tool = tools.find_spec(&call.tool_name);
         if let Some(input) = &approved.input {
             tools.check(&call.tool_name, input.as_str()).map_err(|error| unusable_input(&error))?;
-            if tool.is_some_and(|tool| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
+            if tool.is_some_and(|tool| redact_arguments(&tool.input_schema, input.as_str()).is_some()) {
                 return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
             }
         }
@@ -329,7 +330,7 @@ pub(crate) async fn resume_decided(
     user: UserId,
     uuid: Uuid,
     message_id: MessageId,
-) -> Result<Option<EventsAnswer>, ServiceError> {
+) -> Result<Option<TurnSubscription>, ServiceError> {
     let row = context.find_conversation(user, uuid).await?;
     let found = messages::find_message(&context.db, row.id, message_id).await?;
     let Some(message) = found.filter(|message| message.status == MessageStatus::AwaitingApproval) else {

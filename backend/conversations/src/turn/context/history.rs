@@ -382,7 +382,7 @@ impl Counted {
         let last = steps.filter(|step| step.error.is_none()).last()?;
         let tokens = usize::try_from(last.input_tokens.checked_add(last.output_tokens)?).ok()?;
         let (provider, model) = (last.provider.clone(), last.model.clone());
-        Some(Self { provider, model, told_from: answer.told.told_from, tokens })
+        Some(Self { provider, model, told_from: answer.context.told_from, tokens })
     }
 
     /// Returns the tokens that were added since `before`. Returns `None` if the counts are not of the same model and

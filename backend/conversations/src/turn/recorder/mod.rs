@@ -25,10 +25,10 @@ use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
 
 use crate::{
+    admission::{self, RequestLimits, Reserve},
     context::Context,
     journal::{answer::separator, stored::EncodedEvent},
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-    quota::{self, RequestLimits, Reserve},
     store::{
         approvals::{self, NewApproval, NewVerdict},
         decisions::{self, Decider},
@@ -187,8 +187,8 @@ impl TurnRecorder for StoringRecorder<'_> {
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
             let id = id.ok_or(WriteError::NotWaiting)?;
             decisions::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
-            if let Some(ruling) = &review.ruling {
-                store_ruling(&mut write.tx, id, (ruling, asked_at), &hash).await?;
+            if let Some(outcome) = &review.outcome {
+                store_outcome(&mut write.tx, id, (outcome, asked_at), &hash).await?;
             }
             let events = asked_events(id, call, tool, (offset, asked_at), review);
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
@@ -256,18 +256,18 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
-        if !quota::admits_steps(&self.limits.settings, self.user) {
+        if !admission::admits_steps(&self.limits.settings, self.user) {
             return Ok(());
         }
         let prompt_tokens = prompt_tokens();
         let is_first = !std::mem::replace(&mut self.has_checked_limit, true);
-        if is_first && quota::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
+        if is_first && admission::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
             return Ok(());
         }
         let message = self.writer.rows().assistant_message_id;
         let estimate = prompt_tokens + self.context_builder.model.window().answer;
         let reserve = Reserve::of(estimate, self.context_builder.model.prices());
-        match quota::admit_step(self.context, self.limits, self.user, message, reserve).await {
+        match admission::admit_step(self.context, self.limits, self.user, message, reserve).await {
             Ok(None) => Ok(()),
             Ok(Some(Reached::Budget(used_up))) => Err(RecordError::OutOfBudget { reason: used_up.to_string() }),
             Ok(Some(_)) => Err(RecordError::OutOfTokens { limit: self.limits.settings.user_limits.tokens_per_day }),
@@ -311,19 +311,19 @@ impl TurnRecorder for StoringRecorder<'_> {
 }
 
 /// Stores the reviewers' decision on a call that this transaction has stored as waiting for approval.
-async fn store_ruling(
+async fn store_outcome(
     tx: &mut Transaction,
     id: ToolCallId,
-    (ruling, decided_at): (&ReviewDecision, DateTime<Utc>),
+    (outcome, decided_at): (&ReviewDecision, DateTime<Utc>),
     hash: &str,
 ) -> Result<(), WriteError> {
-    let error = ruling.refusal();
-    let verdict = match ruling.decision {
+    let error = outcome.refusal();
+    let verdict = match outcome.decision {
         Decision::Approve => NewVerdict::Approve { tool_hash: hash, input: None, scope: None },
         Decision::Deny => NewVerdict::Deny { error: &error },
     };
     let new =
-        NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&ruling.reason), verdict };
+        NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&outcome.reason), verdict };
     // This transaction has stored the call as undecided, and its row is locked, so no other decision can exist.
     if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
 }

@@ -43,7 +43,7 @@ impl ReasoningState {
     /// Creates the state for a turn, which counts the reasoning that is in its log already.
     pub(crate) fn after(log: &TurnLog) -> Self {
         let (partial, _) = log.partial_and_calls();
-        Self { step: None, bytes: partial.reasoning.iter().map(|thought| json_bytes(&thought.text)).sum() }
+        Self { step: None, bytes: partial.reasoning.iter().map(|reasoning| json_bytes(&reasoning.text)).sum() }
     }
 
     /// Sends new reasoning of a step, up to the size limits.
@@ -70,9 +70,9 @@ impl ReasoningState {
             self.step = Some(Step::begin(id, log, offset));
         }
         let Some(step) = &mut self.step else { return events };
-        let is_new_thought = step.since.is_none() && step.len > 0;
+        let begins_part = step.since.is_none() && step.len > 0;
         step.since.get_or_insert(since);
-        for text in [if is_new_thought { GAP } else { "" }, delta] {
+        for text in [if begins_part { GAP } else { "" }, delta] {
             if step.truncated {
                 break;
             }

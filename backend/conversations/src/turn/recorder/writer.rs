@@ -402,11 +402,11 @@ pub(crate) fn asked_events(
         reviews: reviews.clone(),
     })];
     events.extend(reviews.into_iter().map(ChatEvent::ToolCallReview));
-    let Some(ruling) = &review.ruling else { return events };
-    let decision = Decider::Review.decides(ruling.decision, at);
-    events.push(ChatEvent::ApprovalDecided(decided_event(id, decision, Some(ruling.reason.clone()), None)));
-    if ruling.decision == Decision::Deny {
-        events.push(end_event(id, &refused(ruling)));
+    let Some(outcome) = &review.outcome else { return events };
+    let decision = Decider::Review.decides(outcome.decision, at);
+    events.push(ChatEvent::ApprovalDecided(decided_event(id, decision, Some(outcome.reason.clone()), None)));
+    if outcome.decision == Decision::Deny {
+        events.push(end_event(id, &refused(outcome)));
     }
     events
 }
@@ -417,11 +417,11 @@ fn review_payload(tool_call_id: ToolCallId, vote: &Vote) -> ToolCallReview {
 }
 
 /// Returns the end of a call that the reviewers refused.
-fn refused(ruling: &ReviewDecision) -> EndedToolCall {
+fn refused(outcome: &ReviewDecision) -> EndedToolCall {
     EndedToolCall {
         status: ToolCallStatus::Denied,
         output: None,
-        error: Some(ruling.refusal()),
+        error: Some(outcome.refusal()),
         error_type: Some(DENIED_TYPE.to_owned()),
         duration_ms: 0,
         files: Vec::new(),

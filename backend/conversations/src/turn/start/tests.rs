@@ -15,7 +15,7 @@ use tallybook_protocol::{AnswerMode, ChatEvent, MessageStatus, Snapshot};
 
 use crate::{
     ServiceError,
-    quota::RequestLimits,
+    admission::RequestLimits,
     store::turn_settings::find_turn_settings,
     turn::{
         run::RunParams,

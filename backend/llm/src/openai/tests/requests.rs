@@ -8,7 +8,7 @@ use tallybook_protocol::ModelInfo;
 
 use super::{
     super::request::{self, Options, TokenLimit},
-    call_part, chunk, finish, opaque, read, thoughts,
+    call_part, chunk, finish, opaque, read, reasoning,
 };
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult,
@@ -42,7 +42,7 @@ fn reasoning_is_sent_back_in_the_field_it_came_in() {
     ] {
         let call = call_part(&json!({"index": 0, "id": "a", "function": {"name": "add", "arguments": "{}"}}));
         let (events, _) = read(&[chunk(&delta, None), call, finish("tool_calls")]);
-        assert_eq!((thoughts(&events).trim(), opaque(&events)), ("Hm.", block), "{delta}");
+        assert_eq!((reasoning(&events).trim(), opaque(&events)), ("Hm.", block), "{delta}");
         let said = events.into_iter().filter_map(|event| match event {
             ModelEvent::TextDelta(text) => Some(AssistantBlock::Text { text }),
             ModelEvent::Opaque(json) => Some(AssistantBlock::Opaque { provider: "openai".into(), model: None, json }),

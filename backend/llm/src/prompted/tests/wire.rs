@@ -45,14 +45,14 @@ fn question() -> Vec<ModelMessage> {
 
 struct Answer {
     text: String,
-    thought: String,
+    reasoning: String,
     calls: Vec<ToolCallRequest>,
     end: Option<(StopReason, Usage)>,
     error: Option<ModelError>,
 }
 
 async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Answer {
-    let mut answer = Answer { text: String::new(), thought: String::new(), calls: Vec::new(), end: None, error: None };
+    let mut answer = Answer { text: String::new(), reasoning: String::new(), calls: Vec::new(), end: None, error: None };
     let mut stream = client.stream(request(messages, tool_choice));
     while let Some(event) = stream.next().await {
         match event {
@@ -64,9 +64,9 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
                 | ModelEvent::RetryIn(_)
                 | ModelEvent::ToolCallProgress { .. },
             ) => {}
-            Ok(ModelEvent::ReasoningDelta(words)) => answer.thought.push_str(&words),
+            Ok(ModelEvent::ReasoningDelta(words)) => answer.reasoning.push_str(&words),
             Ok(ModelEvent::TextWasReasoning(words)) => {
-                (answer.thought, answer.text) = (words, String::new());
+                (answer.reasoning, answer.text) = (words, String::new());
                 answer.calls.clear();
             }
             Ok(ModelEvent::Ended { stop_reason, usage }) => answer.end = Some((stop_reason, usage)),
@@ -229,7 +229,7 @@ async fn calls_in_a_models_own_dialect_are_read_in_the_prompted_mode_and_left_al
 #[tokio::test]
 async fn reasoning_in_the_text_is_not_part_of_the_answer_and_its_calls_do_not_run() {
     for mode in [ToolMode::Prompt, ToolMode::Native] {
-        for (name, thought, text) in [
+        for (name, reasoning, text) in [
             ("think_in_text", "One and two.\n", "Three."),
             ("think_never_closed", "One and two, and", ""),
             (
@@ -241,7 +241,7 @@ async fn reasoning_in_the_text_is_not_part_of_the_answer_and_its_calls_do_not_ru
             let model = MockLlm::start().await.unwrap();
             model.reply(fault(name).unwrap());
             let answer = ask(&*client(ProviderKind::OpenAi, &model, mode), question(), ToolChoice::Auto).await;
-            assert_eq!((answer.thought.as_str(), answer.text.as_str()), (thought, text), "{name}");
+            assert_eq!((answer.reasoning.as_str(), answer.text.as_str()), (reasoning, text), "{name}");
             assert!(answer.calls.is_empty(), "{name}: {:?}", answer.calls);
         }
     }

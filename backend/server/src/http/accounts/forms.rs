@@ -277,7 +277,7 @@ fn form(
 /// Returns the label and the URL of the link to the identity provider. Returns `None` if no provider is configured, for
 /// the setup form (the first admin gets a password), and for sign-up without an invitation.
 fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Option<(String, String)> {
-    let issuer = state.accounts.issuer_name()?;
+    let provider = state.accounts.identity_provider_name()?;
     let name = match kind {
         Form::SignIn => "next",
         Form::Invitation if !hidden.is_empty() => "token",
@@ -285,7 +285,7 @@ fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Optio
     };
     let query = form_urlencoded::Serializer::new(String::new()).append_pair(name, hidden).finish();
     let address = if hidden.is_empty() { SSO_START.to_owned() } else { format!("{SSO_START}?{query}") };
-    Some((i18n::sign_in_by(language, issuer), address))
+    Some((i18n::sign_in_by(language, provider), address))
 }
 
 /// Returns the page for a failed sign-in or linking through the identity provider.

@@ -83,10 +83,10 @@ pub(crate) const fn sign_in(language: Language) -> Messages {
 }
 
 /// Returns the label of the link to the identity provider.
-pub(crate) fn sign_in_by(language: Language, issuer: &str) -> String {
+pub(crate) fn sign_in_by(language: Language, provider: &str) -> String {
     match language {
-        Language::English => format!("Sign in with {issuer}"),
-        Language::Japanese => format!("{issuer}でサインイン"),
+        Language::English => format!("Sign in with {provider}"),
+        Language::Japanese => format!("{provider}でサインイン"),
     }
 }
 

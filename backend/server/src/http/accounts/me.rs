@@ -163,8 +163,8 @@ pub(crate) async fn delete(
 
 /// Exports all your data as JSON Lines.
 ///
-/// The first line is the account. Each further line is a conversation with all its versions, in the format of its own
-/// export.
+/// The first line is the account, with a list of all its files (`files`). Each further line is a conversation with all
+/// its versions, in the format of its own export.
 #[utoipa::path(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
@@ -186,7 +186,7 @@ pub(crate) async fn export(state: State, SessionUser(caller): SessionUser) -> Re
             "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "identities": identities,
             "approvals": approvals,
         });
-        service.export_all(user, format!("{account}\n")).await
+        service.export_all(user, account).await
     };
     let parts = state.run(all).await?;
     let title = format!("Tallybook {}", name.unwrap_or_default());

@@ -283,11 +283,11 @@ impl Follower {
     }
 
     fn catch_up_reasoning(&mut self, reasoning: &[Reasoning], sink: &mut impl Sink) {
-        for thought in reasoning {
-            let sent = self.reasoning_sent.entry(thought.reasoning_id).or_default();
-            if let Some(new) = thought.text.get(*sent..).filter(|new| !new.is_empty()) {
+        for part in reasoning {
+            let sent = self.reasoning_sent.entry(part.reasoning_id).or_default();
+            if let Some(new) = part.text.get(*sent..).filter(|new| !new.is_empty()) {
                 sink.reasoning(new);
-                *sent = thought.text.len();
+                *sent = part.text.len();
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::http::{
         (name = "Conversations", description = "Conversations. Errors here and in the following sections are `application/problem+json`."),
         (name = "Files", description = "Files to attach to messages."),
         (name = "Turns", description = "A turn: one message and its answer, as a stream of events."),
-        (name = "Consent", description = "Approvals: high-risk tool calls wait for a user's decision."),
+        (name = "Approvals", description = "High-risk tool calls wait for a user's decision."),
         (name = "Tools", description = "The available tools, and tool calls."),
         (name = "Models", description = "The available models."),
         (name = "Search", description = "Search in conversations."),

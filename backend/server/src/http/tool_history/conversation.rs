@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::{MessageId, MessageStatus, Role, ToolCallId};
 use tallybook_tool_history::{
-    CallOfTurnRow, ConversationPage as Page, CopiedCallRow, ModelCallOfTurnRow, PlanStepRow, Subject, ThoughtRow,
+    CallOfTurnRow, ConversationPage as Page, CopiedCallRow, ModelCallOfTurnRow, PlanStepRow, ReasoningRow, Subject,
     ToolHistory,
 };
 use uuid::Uuid;
@@ -51,12 +51,12 @@ struct Message {
     feedback: Option<Feedback>,
     model: Option<String>,
     /// The context that the model received, if it did not contain all earlier messages.
-    told: Option<ContextView>,
+    context: Option<ContextView>,
     time: String,
     datetime: String,
     /// Steps of the plan for the answer.
     plan: Vec<PlanStep>,
-    thoughts: Vec<Thought>,
+    reasoning: Vec<Reasoning>,
     calls: Vec<Call>,
     copied_calls: Vec<CopiedCall>,
     model_calls: Vec<ModelCall>,
@@ -93,7 +93,7 @@ struct PlanStep {
 }
 
 /// The model's reasoning in one step.
-struct Thought {
+struct Reasoning {
     text: Visible,
     /// Duration of the reasoning.
     duration: Option<String>,
@@ -154,7 +154,7 @@ pub(crate) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let texts = frame.texts;
-    let Page { row, messages, files, calls, copied_calls, model_calls, thoughts, plan_steps, next, deletion } = found;
+    let Page { row, messages, files, calls, copied_calls, model_calls, reasoning, plan_steps, next, deletion } = found;
     let mut plan_of: HashMap<MessageId, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
         plan_of.entry(step.message_id).or_default().push(step_of(step, texts));
@@ -167,9 +167,9 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     for call in model_calls {
         models_of.entry(call.message_id).or_default().push(model_call_of(&call, texts));
     }
-    let mut thoughts_of: HashMap<MessageId, Vec<Thought>> = HashMap::new();
-    for thought in thoughts {
-        thoughts_of.entry(thought.message_id).or_default().push(reasoning_of(thought, texts));
+    let mut reasoning_by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
+    for part in reasoning {
+        reasoning_by_message.entry(part.message_id).or_default().push(reasoning_of(part, texts));
     }
     let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
@@ -197,14 +197,14 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         text: visible(message.content),
         error: message.error.map(visible),
         feedback: Feedback::of(message.feedback, texts),
-        told: message
+        context: message
             .told_from
             .map(|from| ContextView { from, summary: visible(message.told_summary.unwrap_or_default()) }),
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),
         plan: plan_of.remove(&message.id).unwrap_or_default(),
-        thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
+        reasoning: reasoning_by_message.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
         copied_calls: copied_of.remove(&message.id).unwrap_or_default(),
         model_calls: models_of.remove(&message.id).unwrap_or_default(),
@@ -244,10 +244,10 @@ fn step_of(step: PlanStepRow, texts: Messages) -> PlanStep {
     }
 }
 
-fn reasoning_of(ThoughtRow { text: thought, text_bytes, duration_ms, .. }: ThoughtRow, texts: Messages) -> Thought {
-    let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < text_bytes);
-    Thought {
-        text: Visible::new(thought, texts.0),
+fn reasoning_of(ReasoningRow { text, text_bytes, duration_ms, .. }: ReasoningRow, texts: Messages) -> Reasoning {
+    let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < text_bytes);
+    Reasoning {
+        text: Visible::new(text, texts.0),
         duration: duration_ms.map(|ms| texts.duration_text(ms)),
         size: is_cut.then(|| texts.size_text(text_bytes)),
     }

@@ -18,7 +18,7 @@ use super::{super::i18n::messages, format};
 pub(crate) struct Messages(pub(crate) Language);
 
 messages! {
-    book: "Tool history", "ツールの履歴";
+    tool_history: "Tool history", "ツールの履歴";
     back_to_chat: "Back to chat", "チャットに戻る";
     back_to_list: "All tool calls", "すべてのツール呼び出し";
     filter: "Filter", "絞り込み";
@@ -105,7 +105,7 @@ messages! {
     half_within: "Median", "所要時間（中央値）";
     most_within: "95th percentile", "所要時間（95パーセンタイル）";
     plan: "Plan", "計画";
-    thought: "Reasoning", "思考の過程";
+    reasoning: "Reasoning", "思考の過程";
     copied_calls:
         "These calls ran in another conversation, from which this message was copied.",
         "これらの呼び出しは、このメッセージのコピー元の会話で実行されました。";

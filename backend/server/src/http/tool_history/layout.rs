@@ -1,5 +1,5 @@
 //! The frame of every admin page: the header, the links, and the form in which an admin gives a reason for access. Also
-//! the HTTP handler for `/admin/book.js`, the only script that the admin pages load; the pages also work without it.
+//! the HTTP handler for `/admin/tool-history.js`, the only script that the admin pages load; the pages also work without it.
 //! Its source is next to the templates.
 
 use std::sync::LazyLock;
@@ -141,7 +141,7 @@ pub(crate) fn address(request: &HttpRequest) -> String {
 }
 
 static SCRIPT: LazyLock<Text> =
-    LazyLock::new(|| Text::new(include_str!("../../../templates/tool_history/book.js").to_owned()));
+    LazyLock::new(|| Text::new(include_str!("../../../templates/tool_history/tool_history.js").to_owned()));
 
 pub(crate) async fn show(request: HttpRequest, _admin: Admin) -> HttpResponse {
     SCRIPT.answer(&request, "text/javascript; charset=utf-8")

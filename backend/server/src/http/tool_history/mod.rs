@@ -44,7 +44,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 /// Registers the pages.
 pub(crate) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
-        .service(Endpoint::at("/admin/book.js").on(Method::GET, layout::show))
+        .service(Endpoint::at("/admin/tool-history.js").on(Method::GET, layout::show))
         .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
         .service(
             Endpoint::at("/admin/settings")

@@ -70,8 +70,8 @@ on_every_engine! {
         say_why(&team, &admin, &format!("/admin/conversations/{kept}"), "to compare").await;
         let read = page(&team, &admin, &format!("/admin/conversations/{kept}"), StatusCode::OK).await;
         assert!(!read.contains("deleted"), "{read}");
-        let told = rows!(team.app, (i64, i64), "SELECT COUNT(*), COUNT(deleted_at) FROM tool_history");
-        assert_eq!(told, [(2, 1)]);
+        let counts = rows!(team.app, (i64, i64), "SELECT COUNT(*), COUNT(deleted_at) FROM tool_history");
+        assert_eq!(counts, [(2, 1)]);
         model.assert_calls_paired();
     }
 
@@ -110,8 +110,8 @@ on_every_engine! {
         ask(&team, &model, &ann).await;
         ask(&team, &model, &admin).await;
         team.json(&ann, Method::DELETE, "/api/me", json!({"password": PASSWORD}), 204).await;
-        let told = rows!(team.app, (i64, i64), "SELECT COUNT(*), COUNT(deleted_at) FROM tool_history");
-        assert_eq!(told, [(3, 2)]);
+        let counts = rows!(team.app, (i64, i64), "SELECT COUNT(*), COUNT(deleted_at) FROM tool_history");
+        assert_eq!(counts, [(3, 2)]);
         let purge = |days: &str| {
             let mut command = Program::command(&engine, &model);
             command.env("RETENTION_DAYS", days).args(["admin", "retention", "--purge"]);

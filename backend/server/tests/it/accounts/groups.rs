@@ -68,15 +68,16 @@ on_every_engine! {
             assert_eq!(page.contains("Opal"), may_use);
             let body = json!({"model": "Opal", "messages": [{"role": "user", "content": "Go?"}]});
             let response = json!({"model": "Opal", "input": "Go?"});
+            let requests = [("/v1/chat/completions", body.clone()), ("/v1/responses", response), ("/v1/chat", body)];
             if may_use {
-                for (path, body) in [("/v1/chat/completions", body), ("/v1/responses", response)] {
+                for (path, body) in requests {
                     model.reply([text("By Opal.")]);
                     team.json(&program, Method::POST, path, body, 200).await;
                 }
                 team.json(who, Method::POST, "/api/conversations", json!({"model": "Opal"}), 201).await;
             } else {
                 team.json(&program, Method::GET, "/v1/models/Opal", Value::Null, 404).await;
-                for (path, body) in [("/v1/chat/completions", body), ("/v1/responses", response)] {
+                for (path, body) in requests {
                     let refused = team.json(&program, Method::POST, path, body, 404).await;
                     assert_eq!(refused["error"]["code"], "model_not_found", "{refused}");
                 }
@@ -197,6 +198,7 @@ on_every_engine! {
             for (path, body) in [
                 ("/v1/chat/completions", json!({"messages": [{"role": "user", "content": "Go?"}]})),
                 ("/v1/responses", json!({"input": "Go?"})),
+                ("/v1/chat", json!({"messages": [{"role": "user", "content": "Go?"}]})),
             ] {
                 model.reply([text("Yes.")]);
                 team.json(&program, Method::POST, path, body, 200).await;

@@ -1,5 +1,6 @@
 //! The user's own account: instructions to every model, password changes, usage, the export, and deletion.
 
+use chrono::{DateTime, Utc};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -154,6 +155,47 @@ on_every_engine! {
         let file = team.get(&ann, "/api/me/export").await.text().await.unwrap();
         assert!(file.contains(exact), "the file has every digit: {file}");
         assert!(!file.contains("admin's") && !file.contains("argon2"), "{file}");
+    }
+
+    /// The account's line lists all its files, also those that no message contains.
+    async fn the_export_lists_all_files_of_the_user(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.user(&admin, "ann").await;
+        assert_eq!(export(&team, &ann).await[0]["files"], json!([]));
+        let upload = async |who: &Who, name: &str| {
+            let request = team.request(who, Method::POST, &format!("/api/files?name={name}")).body("A heron.");
+            request.send().await.unwrap().json::<Value>().await.unwrap()
+        };
+        upload(&admin, "admins.txt").await;
+        let unused = upload(&ann, "unused.txt").await;
+        let (used, deleted) = (upload(&ann, "used.txt").await, upload(&ann, "deleted.txt").await);
+        let path = format!("/api/files/{}", deleted["id"].as_str().unwrap());
+        team.json(&ann, Method::DELETE, &path, Value::Null, 204).await;
+        let conversation = team.conversation(&ann).await;
+        model.reply([text("It is grey.")]);
+        let path = format!("/api/conversations/{conversation}/messages");
+        let parts = json!({"parts": [{"type": "file", "file_id": used["id"]}]});
+        team.send(&ann, Method::POST, &path, parts).await.text().await.unwrap();
+
+        let lines = export(&team, &ann).await;
+        let mut listed = lines[0]["files"].clone();
+        for file in listed.as_array_mut().unwrap() {
+            let created_at = file.as_object_mut().unwrap().remove("created_at").unwrap();
+            assert!(created_at.as_str().unwrap().parse::<DateTime<Utc>>().is_ok(), "{created_at}");
+        }
+        assert_eq!(listed, json!([unused, used]));
+        assert_eq!(lines[1]["messages"][0]["files"][0]["id"], used["id"]);
+
+        // More files than one query reads.
+        execute!(team.app, "INSERT INTO files (uuid, user_id, sha256, name, kind, media_type, bytes, status, created_at) \
+            WITH RECURSIVE numbers AS (SELECT 1 AS number UNION ALL SELECT number + 1 FROM numbers WHERE number < 450) \
+            SELECT '00000000-0000-4000-8000-' || (100000000000 + number), user_id, sha256, 'copy ' || number, kind, \
+            media_type, bytes, status, created_at FROM files, numbers WHERE name = 'used.txt'");
+        let all = export(&team, &ann).await[0]["files"].clone();
+        let names: Vec<_> = all.as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap()).collect();
+        assert_eq!((names.len(), names[0], names[449], names[450]), (452, "copy 1", "copy 450", "unused.txt"));
     }
 
     async fn an_account_can_be_deleted_unless_it_is_the_last_admins(engine: Engine) {

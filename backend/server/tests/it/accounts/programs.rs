@@ -75,9 +75,9 @@ on_every_engine! {
         let (_, answer) = ask(&mine, json!([question])).await;
         let message = &answer["choices"][0]["message"];
         let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "rain"});
-        let told = json!([{"role": "user", "content": "Tell me all."}, message, result]);
+        let messages = json!([{"role": "user", "content": "Tell me all."}, message, result]);
         for other in [&also_mine, &foreign] {
-            let (status, error) = ask(other, told.clone()).await;
+            let (status, error) = ask(other, messages.clone()).await;
             assert_eq!((status, &error["error"]["param"]), (400, &Value::Null), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
@@ -181,27 +181,33 @@ on_every_engine! {
         let (olga, _) = team.user(&root, "olga").await;
         let (first, second) = (team.program(&root).await, team.program(&olga).await);
         assert_eq!(team.get(&second, "/v1/models").await.status(), 200);
+        let ids = rows!(team.app, (i64,), "SELECT id FROM api_keys ORDER BY id");
+        let [of_root, of_olga] = [0, 1].map(|index: usize| ids[index].0.to_string());
         let (is_done, words) = said(&admin(&engine, &model, &["keys"]));
         let lines: Vec<&str> = words.lines().collect();
         assert!(is_done && lines.len() == 2, "{words}");
-        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last used 20")] {
+        let expected = [
+            (lines[0], format!("{of_root}  root"), &first, "never used"),
+            (lines[1], format!("{of_olga}  olga"), &second, "last used 20"),
+        ];
+        for (line, who, key, used) in expected {
             let key = key.key.as_ref().unwrap();
-            assert!(line.starts_with(who) && line.contains(used) && line.ends_with("a program"), "{line}");
+            assert!(line.starts_with(&who) && line.contains(used) && line.ends_with("a program"), "{line}");
             let shown = line.split_whitespace().nth(2).unwrap().trim_end_matches('…');
             assert!(key.starts_with(shown) && !line.contains(key), "{line}");
         }
-        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", "2"]));
+        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", &of_olga]));
         assert!(is_done, "{words}");
         assert_eq!(team.get(&second, "/v1/models").await.status(), 401);
         assert_eq!(team.get(&first, "/v1/models").await.status(), 200);
-        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", "2"]));
+        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", &of_olga]));
         assert!(!is_done && words.contains("This API key does not exist"), "{words}");
         let noted = rows!(
             team.app,
-            (Option<i64>, i64),
-            "SELECT actor_id, user_id FROM audit_log WHERE action = 'key_revoked'"
+            (Option<i64>, String),
+            "SELECT a.actor_id, u.name FROM audit_log a JOIN users u ON u.id = a.user_id WHERE a.action = 'key_revoked'"
         );
-        assert_eq!(noted, [(None, 2)]);
+        assert_eq!(noted, [(None, "olga".to_owned())]);
     }
 }
 

@@ -115,8 +115,8 @@ on_every_engine! {
         }
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
         // Only the right password reveals that the account is deactivated.
-        let told = team.try_sign_in("gone", PASSWORD).await;
-        assert_eq!((told.status(), kind_of(told).await.as_str()), (StatusCode::FORBIDDEN, "/problems/deactivated"));
+        let response = team.try_sign_in("gone", PASSWORD).await;
+        assert_eq!((response.status(), kind_of(response).await.as_str()), (StatusCode::FORBIDDEN, "/problems/deactivated"));
 
         // Concurrent attempts count like sequential ones.
         for name in [ADMIN, "nobody"] {

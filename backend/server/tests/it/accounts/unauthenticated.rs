@@ -149,7 +149,7 @@ on_every_engine! {
         team.json(&admin, Method::PATCH, &path, json!({"password": PASSWORD}), 200).await;
         ann = team.sign_in("ann").await;
         let seen = access_log(&ann).await;
-        let records: Vec<_> = seen.as_array().unwrap().iter().map(|look| (look["kind"].clone(), look["by"].clone())).collect();
+        let records: Vec<_> = seen.as_array().unwrap().iter().map(|record| (record["kind"].clone(), record["by"].clone())).collect();
         assert_eq!(records, [(json!("password_changed"), json!(ADMIN)), (json!("keys_revoked"), json!(ADMIN))]);
         assert_eq!(access_log(&admin).await, json!([]), "other users see none of it");
     }

@@ -9,7 +9,7 @@ use super::{
     kit::{ADMIN, Team, Who, required, with_admin},
 };
 use crate::{
-    consent::{Orders, order, tools},
+    approvals::{Orders, order, tools},
     support::{Counts, Engine, TestApp, on_every_engine, rows},
 };
 

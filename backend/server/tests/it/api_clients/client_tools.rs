@@ -275,8 +275,8 @@ async fn the_clients_tool_wins_a_name_conflict() {
     let (_, message, _) = handed_over(&app, &asked).await;
     assert_eq!(message["tool_calls"][0]["function"]["name"], "counts");
     assert_eq!(counts.runs(), 0);
-    let told = &model.requests()[0].body["tools"];
-    assert_eq!((told.as_array().unwrap().len(), &told[0]["description"]), (1, &json!("Mine.")));
+    let tools = &model.requests()[0].body["tools"];
+    assert_eq!((tools.as_array().unwrap().len(), &tools[0]["description"]), (1, &json!("Mine.")));
 }
 
 /// If the conversation is busy, the answer gets a new conversation, like any other answer.

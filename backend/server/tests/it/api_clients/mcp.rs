@@ -278,7 +278,7 @@ async fn the_python_sdk_calls_the_tools() {
     let output = timeout(3 * TIMEOUT, command.output()).await.expect("the script ends").unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}");
-    let told: Value = serde_json::from_str(&said).unwrap();
+    let content: Value = serde_json::from_str(&said).unwrap();
     let expected = json!({"has_add": true, "sum": "0.3", "failed": true, "found": ["add"]});
-    assert_eq!(told, expected);
+    assert_eq!(content, expected);
 }

@@ -30,8 +30,8 @@ async fn background_tasks_make_one_call_and_store_nothing() {
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["choices"][0]["message"]["content"], "A title");
         assert_eq!((&answer["model"], &answer["usage"]["total_tokens"]), (&body["model"], &json!(32)));
-        let told = model.requests().pop().unwrap().body;
-        assert!(told.get("tools").is_none() && !told.to_string().contains("helpful assistant"), "{told}");
+        let sent = model.requests().pop().unwrap().body;
+        assert!(sent.get("tools").is_none() && !sent.to_string().contains("helpful assistant"), "{sent}");
     }
     assert_eq!(model.requests()[0].body["system"][0]["text"], "Only this.");
     let streaming = ("X-Tallybook-Task", "tags");

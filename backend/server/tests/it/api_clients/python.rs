@@ -56,13 +56,13 @@ async fn the_python_sdk_uses_the_agent_as_a_model() {
     model.reply([tool_call("look", r#"{"city":"y"}"#)]);
     model.fail(500, "");
     model.reply([text("It"), cut()]);
-    let mut told = run("program.py", &app, &silent).await;
-    assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
+    let mut results = run("program.py", &app, &silent).await;
+    assert!(results["keep_alives"].take().as_u64().unwrap() > 0);
     let expected = json!({
         "models": ["test-model", "test-model:plain"],
         "whole": ["It is 0.3.", "stop", 64],
         "stream": "It is 0.3.",
-        "signs_of_life": null,
+        "keep_alives": null,
         "usage": 64,
         "handed": ["tool_calls", null, "look", {"city": "x"}],
         "streamed_call": "look",
@@ -70,9 +70,9 @@ async fn the_python_sdk_uses_the_agent_as_a_model() {
         "unknown": [404, "model_not_found", "model"],
         "failed": [502, "model_failing"],
         "late": "It",
-        "broken_off": "model_bad_stream",
+        "aborted": "model_bad_stream",
     });
-    assert_eq!(told, expected);
+    assert_eq!(results, expected);
     // The SDK did not retry requests that were already stored.
     assert_eq!(conversations(&app).await.len(), 5);
     model.assert_calls_paired();

@@ -67,16 +67,16 @@ on_every_engine! {
         assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)]);
 
-        let told = &model.requests()[0].body;
-        assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(0.5)));
-        let system: Vec<&str> = told["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+        let sent = &model.requests()[0].body;
+        assert_eq!((&sent["max_tokens"], &sent["temperature"]), (&json!(70), &json!(0.5)));
+        let system: Vec<&str> = sent["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
         assert_eq!(system[1..], ["Be brief.", "Be exact."]);
         let messages: Vec<&str> =
-            told["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
+            sent["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
         assert_eq!(messages, ["Hello", "Good day.", "0.1\n\n+ 0.2?"]);
-        let tools = told["tools"].to_string();
+        let tools = sent["tools"].to_string();
         assert!(tools.contains("\"look\"") && tools.contains("\"add\"") && !tools.contains("web_search"), "{tools}");
-        assert!(!told.to_string().contains("secret"));
+        assert!(!sent.to_string().contains("secret"));
 
         // `GET` returns the same response, except for fields that only the request contained.
         let found = app.get_json(&format!("/v1/responses/resp_{id}")).await;
@@ -127,9 +127,9 @@ async fn a_direct_model_call_stores_nothing() {
         assert!(!response.headers().contains_key("x-tallybook-conversation"));
         let answer: Value = response.json().await.unwrap();
         assert_eq!((words(&answer), &answer["store"], &answer["model"]), ("A title", &json!(false), &json!(name)));
-        let told = model.requests().pop().unwrap().body;
-        assert!(told.get("tools").is_none(), "{told}");
-        assert_eq!(told["system"][0]["text"], "Short.");
+        let sent = model.requests().pop().unwrap().body;
+        assert!(sent.get("tools").is_none(), "{sent}");
+        assert_eq!(sent["system"][0]["text"], "Short.");
     }
     assert_eq!(conversations(&app).await.len(), 0);
     assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM responses"), [(0,)]);

@@ -170,16 +170,16 @@ async fn server_calls_are_reported_only_on_request() {
         let mut stream = ChunkReader::new(ask(&app, headers, &streamed("Count")).await);
         let chunks = stream.all().await;
         assert_eq!(stream.text, "Done.");
-        let told: Vec<&Value> = chunks.iter().filter(|chunk| chunk.get("tallybook").is_some()).collect();
-        assert_eq!(told.len(), number, "{chunks:?}");
+        let extended: Vec<&Value> = chunks.iter().filter(|chunk| chunk.get("tallybook").is_some()).collect();
+        assert_eq!(extended.len(), number, "{chunks:?}");
         assert!(chunks.iter().all(|chunk| !chunk["choices"].to_string().contains("tool_calls")));
-        for chunk in &told {
+        for chunk in &extended {
             assert_eq!(chunk["choices"], json!([{"index": 0, "delta": {}, "finish_reason": null}]));
             assert_eq!((&chunk["tallybook"]["type"], &chunk["event"]["type"]), (&json!("tool_call"), &json!("status")));
         }
         let of = |name: &str, status: &str| {
             let is_it = |chunk: &&&Value| chunk["tallybook"]["name"] == name && chunk["tallybook"]["status"] == status;
-            told.iter().find(is_it).map(|chunk| (*chunk).clone())
+            extended.iter().find(is_it).map(|chunk| (*chunk).clone())
         };
         if number > 0 {
             assert_eq!(of("divide", "pending").unwrap()["tallybook"]["input"], json!({"a": 1, "b": 0}));

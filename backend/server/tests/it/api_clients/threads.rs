@@ -70,12 +70,12 @@ on_every_engine! {
         assert!(model.requests()[0].body["system"].to_string().contains("Be brief."));
 
         model.reply([text("As I said.")]);
-        let told = [user("forgotten"), json!({"role": "assistant", "content": "invented"}), user("Are you"), user("sure?")];
-        let second = whole(&app, "/v1/chat", json!({"messages": told, "thread_id": thread, "stream": false})).await;
+        let messages = [user("forgotten"), json!({"role": "assistant", "content": "invented"}), user("Are you"), user("sure?")];
+        let second = whole(&app, "/v1/chat", json!({"messages": messages, "thread_id": thread, "stream": false})).await;
         assert_eq!((&second["thread_id"], &second["tool_calls"]), (&first["thread_id"], &json!([])));
-        let told = model.requests()[2].body["messages"].to_string();
-        assert!(told.contains("0.1 + 0.2?") && told.contains("0.30000000000000000001") && told.contains("sure?"), "{told}");
-        assert!(!told.contains("forgotten") && !told.contains("invented"), "{told}");
+        let prompt = model.requests()[2].body["messages"].to_string();
+        assert!(prompt.contains("0.1 + 0.2?") && prompt.contains("0.30000000000000000001") && prompt.contains("sure?"), "{prompt}");
+        assert!(!prompt.contains("forgotten") && !prompt.contains("invented"), "{prompt}");
         let stored = app.conversation(thread).await;
         assert_eq!(stored["messages"].as_array().unwrap().len(), 4);
         assert_eq!(stored["messages"][2]["content"], "Are you\n\nsure?");
@@ -87,7 +87,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([text("Yes.")]);
-        let told = json!([
+        let messages = json!([
             {"role": "user", "content": [{"type": "text", "text": "Look both up."}]},
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "a secret thought", "signature": "x"},
@@ -101,13 +101,13 @@ on_every_engine! {
                 {"type": "text", "text": "Are you sure?"},
             ]},
         ]);
-        let answer = whole(&app, "/v1/chat", json!({"messages": told})).await;
+        let answer = whole(&app, "/v1/chat", json!({"messages": messages})).await;
         assert_eq!(answer["message"]["content"], "Yes.");
-        let told = model.requests()[0].body["messages"].to_string();
+        let prompt = model.requests()[0].body["messages"].to_string();
         for part in ["Look both up.", "I look.", r#"{"a":1}"#, "first", "second", "Are you sure?"] {
-            assert!(told.contains(part), "{part} in {told}");
+            assert!(prompt.contains(part), "{part} in {prompt}");
         }
-        assert!(!told.contains("secret thought"), "{told}");
+        assert!(!prompt.contains("secret thought"), "{prompt}");
         model.assert_calls_paired();
         for (message, param) in [
             (json!({"role": "user", "content": [{"type": "image", "source": {}}]}), "messages[1].content[0]"),
@@ -142,16 +142,17 @@ on_every_engine! {
         assert!(metrics.contains("purpose=\"reasoning_summary\""), "{metrics}");
         let usage = app.conversation(thread).await["messages"][1]["usage"].clone();
         assert_eq!(usage["input_tokens"], json!(asked[0].1 + asked[1].1));
-        let told = &model.requests()[2].body;
-        assert!(told.get("tools").is_none() && told["messages"].to_string().contains("1 + 2?"), "{told}");
+        let sent = &model.requests()[2].body;
+        assert!(sent.get("tools").is_none() && sent["messages"].to_string().contains("1 + 2?"), "{sent}");
 
         // On request, the summary is generated again.
-        let path = format!("/api/conversations/{thread}/messages/{}/reasoning-summary", app.conversation(thread).await["messages"][1]["id"]);
+        let messages = app.conversation(thread).await["messages"].clone();
+        let path_of = |message: &Value| format!("/api/conversations/{thread}/messages/{message}/reasoning-summary");
+        let path = path_of(&messages[1]["id"]);
         model.reply([text("It was a sum.")]);
         assert_eq!(whole(&app, &path, json!({})).await, json!({"lines": ["It was a sum."]}));
-        let question = path.replace("/2/", "/1/");
-        assert_eq!(whole(&app, &question, json!({})).await, json!({"lines": []}));
-        assert_eq!(post(&app, &path.replace("/2/", "/99/"), json!({})).await.status(), 404);
+        assert_eq!(whole(&app, &path_of(&messages[0]["id"]), json!({})).await, json!({"lines": []}));
+        assert_eq!(post(&app, &path_of(&json!(99)), json!({})).await.status(), 404);
 
         // Without tool calls, the summary is empty. If the model fails, the summary lists the names of the tools.
         model.reply([text("You are welcome.")]);

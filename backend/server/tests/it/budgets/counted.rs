@@ -18,7 +18,7 @@ use crate::{
         groups::group,
         kit::{ADMIN, Team, Who, required, with_admin},
     },
-    consent::{Orders, order, tools},
+    approvals::{Orders, order, tools},
     support::{Counts, Engine, Pool, Provider, TestApp, eventually, on_every_engine},
 };
 

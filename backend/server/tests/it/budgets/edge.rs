@@ -10,7 +10,10 @@ use tallybook_protocol::Prices;
 
 use super::{PRICES, budgets_of, counted::ask_with_a_call, join, set, used_up};
 use crate::{
-    accounts::kit::{ADMIN, Team, Who, with_admin},
+    accounts::{
+        groups::group,
+        kit::{ADMIN, Team, Who, with_admin},
+    },
     support::{Engine, eventually, execute, on_every_engine},
 };
 
@@ -27,54 +30,68 @@ struct Kind {
 const TOKENS: Kind = Kind { field: "tokens", of_token: 1, prices: None };
 const MONEY: Kind = Kind { field: "cost_nanos", of_token: 15_000, prices: Some(PRICES) };
 
-/// A server with a budget of all users, and a second server where the engine allows one.
+/// The users whose usage counts toward a budget.
+#[derive(Clone, Copy)]
+enum Principal {
+    All,
+    Group,
+    User,
+}
+
+/// A server with a budget, and a second server where the engine allows one.
 struct Edge {
     model: MockLlm,
     team: Team,
     second: Option<Team>,
     admin: Who,
+    /// The users of the budget.
+    users: Vec<Who>,
+    /// Users of other budgets, or of none.
+    others: Vec<Who>,
     /// The limit of the budget.
     limit: i64,
 }
 
 impl Edge {
-    /// Starts the servers with a budget of as much as these tokens use at most.
-    async fn start(engine: &Engine, kind: &Kind, tokens: i64) -> Self {
+    /// Starts the servers with the admin and two other users, and a budget of as much as these tokens use at most.
+    async fn start(engine: &Engine, kind: &Kind, principal: Principal, tokens: i64) -> Self {
         let model = MockLlm::start().await.unwrap();
         with_admin(engine).await;
         let team = join(engine, &model, kind.prices).await;
         let second = if engine.is_sqlite() { None } else { Some(join(engine, &model, kind.prices).await) };
         let admin = team.sign_in(ADMIN).await;
+        let ((ann, ann_id), (bob, bob_id)) = (team.user(&admin, "ann").await, team.user(&admin, "bob").await);
+        let (name, users, others) = match principal {
+            Principal::All => ("all".to_owned(), vec![admin.clone(), ann, bob], vec![]),
+            Principal::Group => {
+                let staff = group(&team, &admin, "Staff", &[], &[ann_id, bob_id]).await;
+                (format!("group:{staff}"), vec![ann, bob], vec![admin.clone()])
+            }
+            Principal::User => (format!("user:{ann_id}"), vec![ann], vec![admin.clone(), bob]),
+        };
         let limit = tokens * kind.of_token;
-        let mut budget = json!({"principal": "all", "period": "month"});
+        let mut budget = json!({"principal": name, "period": "month"});
         budget[kind.field] = json!(limit);
         set(&team, &admin, json!([budget])).await;
         if let Some(second) = &second {
-            eventually("the budget arrives", async || !budgets_of(second, &admin).await.is_null()).await;
+            eventually("the budget arrives", async || !budgets_of(second, &users[0]).await.is_null()).await;
         }
-        Self { model, team, second, admin, limit }
+        Self { model, team, second, admin, users, others, limit }
     }
 
     /// Returns one of the servers.
     fn server(&self, index: usize) -> &Team {
         self.second.as_ref().filter(|_| index % 2 == 1).unwrap_or(&self.team)
     }
-
-    /// Returns the admin and two other users.
-    async fn users(&self) -> [Who; 3] {
-        let user = async |name| self.team.user(&self.admin, name).await.0;
-        [self.admin.clone(), user("ann").await, user("bob").await]
-    }
 }
 
-/// Asserts that of 20 turns that begin at the same time, only one is admitted. Half of them are requests of API
-/// clients, some of which call the model directly.
-async fn begin_twenty_at_once(engine: &Engine, kind: &Kind) {
+/// Asserts that of 20 turns of the budget's users that begin at the same time, only one is admitted, and that the turns
+/// of others are admitted. Half of the 20 are requests of API clients, some of which call the model directly.
+async fn begin_twenty_at_once(engine: &Engine, kind: &Kind, principal: Principal) {
     // One answer of the model uses more.
-    let edge = Edge::start(engine, kind, 10).await;
-    let Edge { model, team, admin, .. } = &edge;
+    let edge = Edge::start(engine, kind, principal, 10).await;
+    let Edge { model, team, admin, users, .. } = &edge;
     let gate = model.reply_late([text("Yes.")]);
-    let users = edge.users().await;
     let name = team.json(admin, Method::GET, "/api/models", Value::Null, 200).await["items"][0]["name"].clone();
     let name = name.as_str().unwrap();
     let mut requests = Vec::new();
@@ -111,14 +128,17 @@ async fn begin_twenty_at_once(engine: &Engine, kind: &Kind) {
     assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
     // The first answer used up the budget.
     assert_eq!((begun, model.requests().len()), (1, 1), "{statuses:?}");
+    for other in &edge.others {
+        model.reply([text("At once.")]);
+        team.ask(other, &team.conversation(other).await, "Go?").await;
+    }
 }
 
 /// Asserts that a budget admits several turns that run at the same time, and that only the oldest of them makes further
 /// steps once the budget is used up.
 async fn use_up_in_several_turns(engine: &Engine, kind: &Kind) {
-    let edge = Edge::start(engine, kind, 35_000).await;
-    let Edge { model, team, limit, .. } = &edge;
-    let users = edge.users().await;
+    let edge = Edge::start(engine, kind, Principal::All, 35_000).await;
+    let Edge { model, team, limit, users, .. } = &edge;
     let mut running = Vec::new();
     for index in 0..6 {
         let who = &users[index % users.len()];
@@ -166,11 +186,19 @@ async fn use_up_in_several_turns(engine: &Engine, kind: &Kind) {
 on_every_engine! {
     /// At the edge of a budget, the first of several turns that begin at the same time reserves what is left.
     async fn of_turns_that_begin_at_once_only_one_exceeds_a_budget_of_tokens(engine: Engine) {
-        begin_twenty_at_once(&engine, &TOKENS).await;
+        begin_twenty_at_once(&engine, &TOKENS, Principal::All).await;
     }
 
     async fn of_turns_that_begin_at_once_only_one_exceeds_a_budget_of_money(engine: Engine) {
-        begin_twenty_at_once(&engine, &MONEY).await;
+        begin_twenty_at_once(&engine, &MONEY, Principal::All).await;
+    }
+
+    async fn of_a_groups_turns_that_begin_at_once_only_one_exceeds_its_budget(engine: Engine) {
+        begin_twenty_at_once(&engine, &TOKENS, Principal::Group).await;
+    }
+
+    async fn of_a_users_turns_that_begin_at_once_only_one_exceeds_the_budget(engine: Engine) {
+        begin_twenty_at_once(&engine, &MONEY, Principal::User).await;
     }
 
     async fn several_turns_at_once_exceed_a_budget_of_tokens_by_one_at_most(engine: Engine) {
@@ -184,7 +212,7 @@ on_every_engine! {
 
     async fn explanations_at_once_exceed_a_budget_of_money_by_one_at_most(engine: Engine) {
         // An explanation reserves more.
-        let Edge { model, team, admin, .. } = Edge::start(&engine, &MONEY, 15_000).await;
+        let Edge { model, team, admin, .. } = Edge::start(&engine, &MONEY, Principal::All, 15_000).await;
         let answer = ask_with_a_call(&team, &admin, &model).await;
         let path = format!("{answer}/reasoning-summary");
         let gate = model.reply_late([text("I added the numbers.")]);

@@ -127,8 +127,8 @@ on_every_engine! {
         assert_eq!(end_of(&events).content, format!("It is three. {LONG}\n\nDoubling. \n\nIt is six. {LONG}\n\nSix."));
         assert_eq!(folded(&events), stored_plan(&app, &conversation).await);
         let asked = model.requests();
-        let went_on = asked[asked.len() - 2].body["messages"].to_string();
-        assert!(went_on.contains("Doubling. ") && went_on.contains("on no other: Double."), "{went_on}");
+        let resumed = asked[asked.len() - 2].body["messages"].to_string();
+        assert!(resumed.contains("Doubling. ") && resumed.contains("on no other: Double."), "{resumed}");
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(1,)]);
         model.assert_calls_paired();
     }

@@ -8,7 +8,7 @@ use tallybook_protocol::{MessageStatus, PlanStepStatus};
 
 use super::{change, entry, start};
 use crate::{
-    consent::{Orders, order, tools},
+    approvals::{Orders, order, tools},
     operator_commands::{admin, said},
     plan::{LONG, folded, plan, send_planned, step_states},
     support::{Counts, Engine, TestApp, end_of, eventually, on_every_engine, rows},

@@ -86,10 +86,10 @@ impl Proxy {
         let port = listener.local_addr().expect("an address").port();
         let line = watch::Sender::new(Line::Open);
         let tricks = Arc::new(Tricks::default());
-        let (told, to_play) = (line.subscribe(), Arc::clone(&tricks));
+        let (states, to_play) = (line.subscribe(), Arc::clone(&tricks));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (upstream, line, tricks) = (upstream.clone(), told.clone(), Arc::clone(&to_play));
+                let (upstream, line, tricks) = (upstream.clone(), states.clone(), Arc::clone(&to_play));
                 tokio::spawn(async move {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
@@ -129,7 +129,7 @@ impl Proxy {
     }
 
     /// Makes the server believe that the database accepts at most this number of bytes in a statement.
-    pub(crate) fn tell_statement_limit(&self, bytes: u32) {
+    pub(crate) fn report_statement_limit(&self, bytes: u32) {
         self.tricks.statement_limit.store(bytes, Ordering::SeqCst);
     }
 

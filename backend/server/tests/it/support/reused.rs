@@ -13,6 +13,10 @@ use super::server::{connect, run, url};
 /// Maximum number of databases, far more than the number of concurrent tests.
 const MAX_DATABASES: u32 = 256;
 
+/// Distance between the first keys of two tables. Keys differ between tables, as in a used database, so that a test fails
+/// if the key of one table is taken for that of another, or if it relies on keys from 1.
+const KEY_DISTANCE: usize = 100_000;
+
 /// Statements that create the rows that the migrations create.
 const FIRST_ROWS: &str = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'local', 'admin', UTC_TIMESTAMP(6)); \
     INSERT INTO write_check (id, period) VALUES (1, 0);";
@@ -24,12 +28,13 @@ const SHAPE: &str = "SELECT CAST(CONCAT_WS(' ', \
     (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()), \
     (SELECT CONCAT(COUNT(*), ' ', SUM(success), ' ', SUM(CRC32(checksum))) FROM _sqlx_migrations)) AS CHAR)";
 
-/// Query for all tables and their next keys, since tests may rely on keys starting at 1. By default, MySQL may return
-/// keys that it cached up to a day ago.
-const TABLES: &str = "SELECT CAST(TABLE_NAME AS CHAR), CAST(COALESCE(AUTO_INCREMENT, 1) AS SIGNED) FROM information_schema.TABLES \
+/// Query for the tables that a test may have filled.
+const TABLES: &str = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME <> '_sqlx_migrations'";
 
-const TELL_NEWEST_KEYS: &str = "/*!80000 SET SESSION information_schema_stats_expiry = 0 */";
+/// Query for the tables that generate keys.
+const KEYED_TABLES: &str = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.COLUMNS \
+    WHERE TABLE_SCHEMA = DATABASE() AND EXTRA LIKE '%auto_increment%' ORDER BY TABLE_NAME";
 
 /// Query for the number of other connections that use the database.
 const USED: &str =
@@ -82,6 +87,7 @@ async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) 
     }
     run(connection, format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}; USE {name}")).await;
     Database::connect(&url.parse().expect("its address")).await.expect("the database opens").close().await;
+    spread_keys(connection).await;
     let shape = shape_of(connection).await.expect("its tables are there");
     MADE.lock().insert(url, shape);
     // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these
@@ -100,14 +106,22 @@ async fn shape_of(connection: &mut MySqlConnection) -> sqlx::Result<String> {
     sqlx::query_scalar(SHAPE).fetch_one(connection).await
 }
 
+/// Sets the next key of each table that generates keys.
+async fn spread_keys(connection: &mut MySqlConnection) {
+    let tables: Vec<String> =
+        sqlx::query_scalar(KEYED_TABLES).fetch_all(&mut *connection).await.expect("they are there");
+    let alter =
+        |(number, table): (usize, &String)| format!("ALTER TABLE {table} AUTO_INCREMENT = {}", number * KEY_DISTANCE);
+    let statements: Vec<String> = (1..).zip(&tables).map(alter).collect();
+    run(connection, statements.join("; ")).await;
+}
+
+/// Deletes all rows. Keys continue from those of earlier tests.
 async fn empty(connection: &mut MySqlConnection) {
-    run(connection, TELL_NEWEST_KEYS.to_owned()).await;
-    let tables: Vec<(String, i64)> = sqlx::query_as(TABLES).fetch_all(&mut *connection).await.expect("they are there");
+    let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut *connection).await.expect("they are there");
     let mut statements = vec!["SET FOREIGN_KEY_CHECKS = 0".to_owned(), "START TRANSACTION".to_owned()];
-    statements.extend(tables.iter().map(|(table, _)| format!("DELETE FROM {table}")));
+    statements.extend(tables.iter().map(|table| format!("DELETE FROM {table}")));
     statements.push("COMMIT".to_owned());
-    let used = tables.iter().filter(|(_, next_key)| *next_key > 1);
-    statements.extend(used.map(|(table, _)| format!("ALTER TABLE {table} AUTO_INCREMENT = 1")));
     statements.push(FIRST_ROWS.to_owned());
     run(connection, statements.join("; ")).await;
 }

@@ -6,7 +6,7 @@ use reqwest::Url;
 use tallybook_protocol::first_chars;
 
 /// Elements that are left out, with all their contents.
-const HIDDEN: [&str; 15] = [
+const SKIPPED_ELEMENTS: [&str; 15] = [
     "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "audio", "video", "select",
     "textarea", "button", "dialog",
 ];
@@ -51,7 +51,7 @@ struct Reader<'a> {
     title: String,
     is_in_title: bool,
     /// Name of the current element that is left out, and the number of open elements with this name.
-    hidden: Option<(String, u32)>,
+    skipped: Option<(String, u32)>,
     /// Numbers of open elements of [`AROUND`], of [`CONTENT`], and of open `pre` elements.
     around: u32,
     content: u32,
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
             address,
             title: String::new(),
             is_in_title: false,
-            hidden: None,
+            skipped: None,
             around: 0,
             content: 0,
             preformatted: 0,
@@ -80,8 +80,8 @@ impl<'a> Reader<'a> {
     fn open(&mut self, tag: &StartTag<()>) {
         let name = String::from_utf8_lossy(&tag.name);
         let name = name.as_ref();
-        if let Some((hidden, depth)) = &mut self.hidden {
-            *depth += u32::from(hidden == name);
+        if let Some((element, depth)) = &mut self.skipped {
+            *depth += u32::from(element == name);
             return;
         }
         match name {
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
             "h1" => self.write(|text| text.block("# ")),
             "h2" => self.write(|text| text.block("## ")),
             "h3" | "h4" | "h5" | "h6" => self.write(|text| text.block("### ")),
-            name if HIDDEN.contains(&name) => self.hidden = Some((name.to_owned(), 1)),
+            name if SKIPPED_ELEMENTS.contains(&name) => self.skipped = Some((name.to_owned(), 1)),
             name => {
                 self.around += u32::from(AROUND.contains(&name));
                 self.content += u32::from(CONTENT.contains(&name));
@@ -117,10 +117,10 @@ impl<'a> Reader<'a> {
     }
 
     fn close(&mut self, name: &str) {
-        if let Some((hidden, depth)) = &mut self.hidden {
-            *depth -= u32::from(hidden == name);
+        if let Some((element, depth)) = &mut self.skipped {
+            *depth -= u32::from(element == name);
             if *depth == 0 {
-                self.hidden = None;
+                self.skipped = None;
             }
             return;
         }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, words: &str) {
-        if self.hidden.is_some() {
+        if self.skipped.is_some() {
             return;
         }
         if self.is_in_title {

@@ -120,7 +120,7 @@ impl Following {
 /// Scrolls to the first call that waits for a decision, which is what the keys act on and what is to be read, or to the
 /// end if no call waits. Returns `false` if it led to that call before: its reader scrolls on from there.
 fn scroll_to_first_card_or_end(area: &HtmlElement, led_to: StoredValue<String>) -> bool {
-    let card = area.query_selector(".consent").ok().flatten();
+    let card = area.query_selector(".approval").ok().flatten();
     let id = card.as_ref().map(Element::id).unwrap_or_default();
     match card {
         Some(_) if id == led_to.get_value() => return false,

@@ -24,7 +24,7 @@ impl World {
                 let kept: Vec<_> = self.page.state.queue.messages.iter().map(|queued| queued.text.clone()).collect();
                 let is_kept = |typed: &String| !text.contains(typed) || kept.iter().any(|text| text.contains(typed));
                 self.typed.retain(is_kept);
-                self.tell(Input::User(Action::EditQueued(id)));
+                self.feed(Input::User(Action::EditQueued(id)));
             }
             Happening::WriteQueued => {
                 let queue = &self.page.state.queue;
@@ -33,7 +33,7 @@ impl World {
                     return;
                 };
                 let typed = self.type_text();
-                self.tell(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
+                self.feed(Input::User(Action::WriteQueued(format!("{text} {typed}"))));
             }
             Happening::ChangeQueued => {
                 let queue = &self.page.state.queue;
@@ -42,7 +42,7 @@ impl World {
                     return;
                 };
                 self.queued.insert(text.clone(), text.clone());
-                self.tell(Input::User(Action::ChangeQueued(text.clone(), text)));
+                self.feed(Input::User(Action::ChangeQueued(text.clone(), text)));
             }
             Happening::BeginEdit(which) => {
                 // The page offers to edit only when no turn runs, and one question at a time.
@@ -52,13 +52,13 @@ impl World {
                 let (text, files) =
                     (entry.text.clone(), entry.files.iter().cloned().map(AttachedFile::stored).collect());
                 let edited = Edited { id, text, files, is_changed: false, is_from_field: false };
-                self.tell(Input::User(Action::BeginEdit(Some(edited))));
+                self.feed(Input::User(Action::BeginEdit(Some(edited))));
             }
-            Happening::EditLast => self.tell(Input::User(Action::EditLast)),
+            Happening::EditLast => self.feed(Input::User(Action::EditLast)),
             Happening::WriteEdit => {
                 let Some(text) = self.page.state.edited.as_ref().map(|edited| edited.text.clone()) else { return };
                 let typed = self.type_text();
-                self.tell(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
+                self.feed(Input::User(Action::WriteEdit(format!("{text} {typed}"))));
             }
             Happening::RemoveEditedFile(which) => {
                 let files = self.page.state.edited.as_ref().map(|edited| edited.files.as_slice()).unwrap_or_default();
@@ -68,7 +68,7 @@ impl World {
             }
             Happening::Edit => {
                 if let Some(Edited { id, text, is_changed: true, .. }) = self.page.state.edited.clone() {
-                    self.tell(Input::User(Action::Edit(id, text.clone(), text)));
+                    self.feed(Input::User(Action::Edit(id, text.clone(), text)));
                 }
             }
             _ => {}

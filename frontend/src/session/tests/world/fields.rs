@@ -55,7 +55,7 @@ impl World {
     /// Feeds an input with which the user, here or in another tab, gives up a text and files.
     pub(super) fn give_up(&mut self, input: Input, text: &str, files: &[Uuid]) {
         let (typed, attached) = (std::mem::take(&mut self.typed), std::mem::take(&mut self.attached));
-        self.tell(input);
+        self.feed(input);
         let is_text = |typed: &String| !text.contains(typed.as_str()) || self.has_text(typed);
         let typed = typed.into_iter().filter(is_text).collect();
         let attached = attached.into_iter().filter(|id| !files.contains(id) || self.has_file(*id)).collect();
@@ -83,7 +83,7 @@ impl World {
         match happening {
             Happening::Attach => {
                 let number = self.new_file();
-                self.tell(Input::User(Action::Attach(FilesOf::Draft, vec![attached(number)])));
+                self.feed(Input::User(Action::Attach(FilesOf::Draft, vec![attached(number)])));
                 self.expect_file(number);
             }
             Happening::RemoveFile(which) => {
@@ -93,12 +93,12 @@ impl World {
             }
             Happening::RetryUpload(which) => {
                 let Some(file) = file(which) else { return };
-                self.tell(Input::User(Action::RetryUpload(file.key)));
+                self.feed(Input::User(Action::RetryUpload(file.key)));
             }
             Happening::ChooseNext(is_other) => {
-                self.tell(Input::User(Action::ChooseNext(is_other.then(|| "other".to_owned()))));
+                self.feed(Input::User(Action::ChooseNext(is_other.then(|| "other".to_owned()))));
             }
-            Happening::PlanFirst(plans_first) => self.tell(Input::User(Action::PlanFirst(plans_first))),
+            Happening::PlanFirst(plans_first) => self.feed(Input::User(Action::PlanFirst(plans_first))),
             _ => {}
         }
     }
@@ -116,7 +116,7 @@ impl World {
     pub(super) fn adopt_draft(&mut self) {
         let (text, number) = self.for_new_chat.take().unzip();
         let files = number.map(uploaded).into_iter().collect();
-        self.tell(Input::Adopted(text.clone().unwrap_or_default(), files));
+        self.feed(Input::Adopted(text.clone().unwrap_or_default(), files));
         self.typed.extend(text);
         self.attached.extend(number.map(Uuid::from_u128));
         self.check();
@@ -131,7 +131,7 @@ impl World {
                 self.last_typed += 1;
                 let typed = format!("<{}>", self.last_typed);
                 let text = super::super::super::state::joined(&draft, &typed);
-                self.tell(Input::Elsewhere(Elsewhere::Draft(text)));
+                self.feed(Input::Elsewhere(Elsewhere::Draft(text)));
                 self.typed.extend(Some(typed).filter(|typed| self.has_text(typed)));
             }
             1 => self.give_up(Input::Elsewhere(Elsewhere::Draft(String::new())), &draft, &[]),
@@ -142,7 +142,7 @@ impl World {
                 queue.messages.extend(
                     queue_of(&[&text]).messages.into_iter().map(|queued| Queued { id: text.clone(), ..queued }),
                 );
-                self.tell(Input::Elsewhere(Elsewhere::Queue(queue)));
+                self.feed(Input::Elsewhere(Elsewhere::Queue(queue)));
                 self.typed.extend(Some(text).filter(|typed| self.has_text(typed)));
             }
             3 => {
@@ -153,7 +153,7 @@ impl World {
             4 => {
                 let number = self.new_file();
                 files.push(uploaded(number));
-                self.tell(Input::Elsewhere(Elsewhere::Files(files)));
+                self.feed(Input::Elsewhere(Elsewhere::Files(files)));
                 self.expect_file(number);
             }
             _ => {

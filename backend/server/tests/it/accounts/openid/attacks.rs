@@ -11,7 +11,7 @@ use super::{
     super::kit::{ADMIN, BLOCKED, PASSWORD, kind_of},
     assert_refused,
     browser::{Browser, location},
-    issuer::{Fault, Issuer, Person},
+    provider::{Fault, MockIdentityProvider, Person},
     team,
 };
 use crate::support::{Engine, eventually, execute, on_every_engine, rows};
@@ -21,10 +21,10 @@ on_every_engine! {
     /// same address began while the provider was working.
     async fn a_slow_sign_in_does_not_end_the_block_of_its_address(engine: Engine) {
         const MAX_GUESSES: usize = 40;
-        let issuer = Issuer::start().await;
-        let openid = OpenIdSettings { timeout: Duration::from_mins(1), ..issuer.settings() };
+        let provider = MockIdentityProvider::start().await;
+        let openid = OpenIdSettings { timeout: Duration::from_mins(1), ..provider.settings() };
         let team = team(&engine, SignUp::Open, openid).await;
-        issuer.fail(Fault::SlowToken);
+        provider.fail(Fault::SlowToken);
         let mut browser = Browser::new(&team);
         let guess = async || {
             eventually("the sign-in waits for the provider", async || {
@@ -37,7 +37,7 @@ on_every_engine! {
                 assert!(guesses < MAX_GUESSES, "an address has a limit");
             }
             execute!(team.app, BLOCKED);
-            issuer.fail(Fault::None);
+            provider.fail(Fault::None);
         };
         let (signed_in, ()) = tokio::join!(browser.sign_in("/sign-in/away"), guess());
         assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
@@ -46,8 +46,8 @@ on_every_engine! {
 
     /// A response that does not prove the user's identity signs no one in and stores no account and no identity.
     async fn invalid_provider_responses_sign_no_user_in(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         for fault in [
             Fault::WrongNonce,
             Fault::WrongAudience,
@@ -58,27 +58,27 @@ on_every_engine! {
             Fault::WrongAccessToken,
             Fault::BadSubject,
         ] {
-            issuer.fail(fault);
+            provider.fail(fault);
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
             assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
         }
         // Each failure counts like a wrong password.
         assert_eq!(rows!(team.app, (i32,), "SELECT failures FROM sign_in_attempts"), [(8,)]);
-        issuer.fail(Fault::Denied);
+        provider.fail(Fault::Denied);
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
         assert_refused(&mut browser, answer, 401, "did not sign you in").await;
         assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM identities"), [(0,)]);
         assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM users"), [(1,)]);
-        issuer.fail(Fault::None);
+        provider.fail(Fault::None);
         assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
     }
 
     /// A callback works once, only in the browser that started the sign-in, and only for the purpose of that sign-in.
     async fn a_callback_works_once_in_one_browser(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         let stale = "was started in another browser";
         let mut browser = Browser::new(&team);
         let back = browser.depart("/sign-in/away").await;
@@ -106,7 +106,7 @@ on_every_engine! {
         assert_refused(&mut browser, answer, 400, stale).await;
 
         browser.cookies.clone_from(&held);
-        let wrong = back.replace(&issuer.url().replace(':', "%3A").replace('/', "%2F"), "https%3A%2F%2Fevil.example");
+        let wrong = back.replace(&provider.url().replace(':', "%3A").replace('/', "%2F"), "https%3A%2F%2Fevil.example");
         assert_ne!(wrong, back);
         let answer = browser.get(&wrong).await;
         assert_refused(&mut browser, answer, 401, "does not prove").await;
@@ -124,8 +124,8 @@ on_every_engine! {
     /// A linked identity gives permanent access, so a session alone cannot link one. An attacker who finds an open
     /// session does not know the password, and the cookie that the browser holds during linking proves nothing.
     async fn a_session_alone_cannot_link_an_identity(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let mut thief = Browser::of(&team, &root);
         for password in ["", "not the password"] {
@@ -135,7 +135,7 @@ on_every_engine! {
         // Without a recent and unused password confirmation in the session, the callback links nothing.
         let mut owner = Browser::of(&team, &root);
         for (subject, forget) in [("s-1", true), ("s-1", false), ("s-2", true)] {
-            issuer.person(Person::named(subject));
+            provider.person(Person::named(subject));
             let back = owner.begin_linking().await;
             if forget {
                 execute!(team.app, "UPDATE sessions SET confirmed_at = NULL");
@@ -147,10 +147,10 @@ on_every_engine! {
         assert_eq!(rows!(team.app, (String,), "SELECT subject FROM identities"), [("s-1".to_owned(),)]);
 
         // A user without a password must have just signed in.
-        issuer.person(Person::named("s-3"));
+        provider.person(Person::named("s-3"));
         let mut first = Browser::new(&team);
         assert_eq!(first.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
-        issuer.person(Person::named("s-4"));
+        provider.person(Person::named("s-4"));
         let back = first.begin_linking_with("").await;
         assert_eq!(first.get(&back).await.status(), StatusCode::SEE_OTHER);
         team.age_sessions().await;
@@ -167,8 +167,8 @@ on_every_engine! {
     /// An attacker who plants a session cookie does not share the victim's session, and cannot link an identity to the
     /// victim's account.
     async fn a_planted_session_is_replaced_at_sign_in(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         let mut victim = Browser::new(&team);
         let planted = "a".repeat(64);
         victim.cookies.insert("tallybook_session".to_owned(), planted.clone());
@@ -184,7 +184,7 @@ on_every_engine! {
         let root = team.sign_in(ADMIN).await;
         let (mallory, _) = team.user(&root, "mallory").await;
         let mut attacker = Browser::of(&team, &mallory);
-        issuer.person(Person::named("attacker"));
+        provider.person(Person::named("attacker"));
         let back = attacker.begin_linking().await;
         let mut victim = Browser::of(&team, &root);
         victim.cookies.insert("tallybook_sign_in".to_owned(), attacker.cookies["tallybook_sign_in"].clone());
@@ -202,8 +202,8 @@ on_every_engine! {
 /// The browser is never redirected to another site.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callbacks_never_redirect_to_other_sites() {
-    let issuer = Issuer::start().await;
-    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    let provider = MockIdentityProvider::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, provider.settings()).await;
     let long = format!("/{}", "a".repeat(2000));
     for (next, leads_to) in [
         ("https://evil.example/", "/"),
@@ -223,8 +223,8 @@ async fn callbacks_never_redirect_to_other_sites() {
 /// request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sign_in_cookie_is_sent_only_to_this_host() {
-    let issuer = Issuer::start().await;
-    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    let provider = MockIdentityProvider::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, provider.settings()).await;
     let mut browser = Browser::new(&team);
     let answer = browser.get("/sign-in/away").await;
     let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();

@@ -53,7 +53,7 @@ impl<'a> Browser<'a> {
 
     /// Requests an address at the identity provider. Returns the callback address to which it sends the browser, as a
     /// path on this server.
-    async fn at_issuer(&self, address: &str) -> String {
+    async fn at_provider(&self, address: &str) -> String {
         let answer = self.team.client.get(address).send().await.unwrap();
         assert_eq!(
             answer.status(),
@@ -69,7 +69,7 @@ impl<'a> Browser<'a> {
     pub(crate) async fn depart(&mut self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
-        self.at_issuer(&location(&answer)).await
+        self.at_provider(&location(&answer)).await
     }
 
     /// Signs in with the identity provider.
@@ -88,7 +88,7 @@ impl<'a> Browser<'a> {
         let answer = self.ask_to_link(password).await;
         assert_eq!(answer.status(), StatusCode::CREATED);
         let answer: Value = answer.json().await.unwrap();
-        self.at_issuer(answer["url"].as_str().unwrap()).await
+        self.at_provider(answer["url"].as_str().unwrap()).await
     }
 
     /// Sends the request to link an identity, and returns the response.

@@ -8,8 +8,8 @@ use tallybook_mock_llm::{MockLlm, text};
 use super::{
     super::kit::{ADMIN, PASSWORD, Team, required},
     browser::Browser,
-    issuer::{CLIENT_ID, CLIENT_SECRET, Fault, Issuer},
     key::base64,
+    provider::{CLIENT_ID, CLIENT_SECRET, Fault, MockIdentityProvider},
 };
 use crate::{
     secrets::assert_not_kept,
@@ -34,23 +34,23 @@ on_every_engine! {
     async fn the_client_secret_is_sent_only_to_the_provider(engine: Engine) {
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-        let (model, issuer, collector) = (MockLlm::start().await.unwrap(), Issuer::start().await, Collector::start().await);
+        let (model, provider, collector) = (MockLlm::start().await.unwrap(), MockIdentityProvider::start().await, Collector::start().await);
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
         command.env("RUST_LOG", "trace").env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url).env("ACCOUNTS", "on");
-        command.env("SIGN_UP", "open").env("OIDC_ISSUER", issuer.url()).env("OIDC_SCOPES", "email");
+        command.env("SIGN_UP", "open").env("OIDC_ISSUER", provider.url()).env("OIDC_SCOPES", "email");
         command.env("OIDC_CLIENT_ID", CLIENT_ID).env("OIDC_CLIENT_SECRET", CLIENT_SECRET);
         let team = Team::of(TestApp::launch_command(&engine, &mut command));
         let mut browser = Browser::new(&team);
         assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER, "the provider accepts it");
         for fault in [Fault::RepeatsSecret, Fault::NoIdToken, Fault::WrongSignature, Fault::Denied] {
-            issuer.fail(fault);
+            provider.fail(fault);
             let answer = Browser::new(&team).sign_in("/sign-in/away").await;
             assert!(answer.status().is_client_error() || answer.status().is_server_error(), "{fault:?}");
             assert_lacks("an error", &answer.text().await.unwrap());
         }
-        issuer.fail(Fault::Down);
+        provider.fail(Fault::Down);
         assert_lacks("an error", &Browser::new(&team).get("/sign-in/away").await.text().await.unwrap());
 
         let root = team.sign_in(ADMIN).await;

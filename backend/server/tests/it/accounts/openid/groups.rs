@@ -11,23 +11,23 @@ use super::{
         kit::{ADMIN, Team, with_admin},
     },
     browser::Browser,
-    issuer::{CLIENT_ID, CLIENT_SECRET, Issuer, Odd, Person},
+    provider::{CLIENT_ID, CLIENT_SECRET, MockIdentityProvider, Odd, Person},
     settings,
 };
 use crate::{
     bad_input::assert_problem,
-    support::{Engine, Program, TestApp, on_every_engine, rows},
+    support::{Engine, Program, TestApp, eventually, on_every_engine, rows},
 };
 
 on_every_engine! {
     async fn the_environment_names_the_claim(engine: Engine) {
         with_admin(&engine).await;
-        let (model, issuer) = (MockLlm::start().await.unwrap(), Issuer::start().await);
+        let (model, provider) = (MockLlm::start().await.unwrap(), MockIdentityProvider::start().await);
         let mut command = Program::command(&engine, &model);
-        command.env("ACCOUNTS", "on").env("SIGN_UP", "open").env("OIDC_ISSUER", issuer.url());
+        command.env("ACCOUNTS", "on").env("SIGN_UP", "open").env("OIDC_ISSUER", provider.url());
         command.env("OIDC_CLIENT_ID", CLIENT_ID).env("OIDC_CLIENT_SECRET", CLIENT_SECRET).env("OIDC_SCOPES", "email");
         let team = Team::of(TestApp::launch_command(&engine, command.env("OIDC_GROUPS_CLAIM", "realm.groups")));
-        issuer.say(Odd { token: json!({"realm": {"groups": ["/staff"]}, "groups": ["/crew"]}), ..Odd::default() });
+        provider.say(Odd { token: json!({"realm": {"groups": ["/staff"]}, "groups": ["/crew"]}), ..Odd::default() });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), 303);
         let admin = team.sign_in(ADMIN).await;
         let groups = team.json(&admin, Method::GET, "/api/groups", Value::Null, 200).await;
@@ -38,8 +38,8 @@ on_every_engine! {
 
     /// The identity provider sets a user's groups at each sign-in. Groups that admins made stay as they are.
     async fn a_sign_in_sets_the_groups_that_the_provider_names(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let openid = OpenIdSettings { groups_claim: Some("realm.groups".to_owned()), ..issuer.settings() };
+        let provider = MockIdentityProvider::start().await;
+        let openid = OpenIdSettings { groups_claim: Some("realm.groups".to_owned()), ..provider.settings() };
         let model = MockLlm::start().await.unwrap();
         let team = Team::start_with(&engine, &model, settings(SignUp::Open, openid)).await;
         let admin = team.sign_in(ADMIN).await;
@@ -55,8 +55,8 @@ on_every_engine! {
             found.into_iter().map(|(group,)| group).collect::<Vec<_>>()
         };
         let sign_in = async |groups: Value| {
-            issuer.person(Person { username: Some("ann"), ..Person::named("s-1") });
-            issuer.say(Odd { token: json!({"realm": {"groups": groups}}), ..Odd::default() });
+            provider.person(Person { username: Some("ann"), ..Person::named("s-1") });
+            provider.say(Odd { token: json!({"realm": {"groups": groups}}), ..Odd::default() });
             let mut browser = Browser::new(&team);
             assert_eq!(browser.sign_in("/sign-in/away").await.status(), 303);
             browser.who()
@@ -71,7 +71,7 @@ on_every_engine! {
         assert_eq!(groups_of_ann().await, ["oidc /crew", "page /crew"]);
         assert!(!names(&team, &ann, "/api/models").await.contains(&"Opal".to_owned()));
         // If the provider cannot be asked for the groups, they stay as they are. Here it answers for another user.
-        issuer.say(Odd { person: json!({"sub": "s-2"}), ..Odd::default() });
+        provider.say(Odd { person: json!({"sub": "s-2"}), ..Odd::default() });
         let mut browser = Browser::new(&team);
         assert_eq!(browser.sign_in("/sign-in/away").await.status(), 303);
         assert_eq!(groups_of_ann().await, ["oidc /crew", "page /crew"]);
@@ -101,5 +101,38 @@ on_every_engine! {
         assert_problem(refused, 422, "invalid-group").await;
         let log = rows!(team.app, (String,), "SELECT subject FROM audit_log WHERE action = 'groups_synced' ORDER BY id");
         assert_eq!(log.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["/crew, /staff", "/crew", "", "/staff"]);
+    }
+}
+
+/// The groups of a sign-in on one server apply to the same session on another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_server_applies_the_groups_of_a_sign_in() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let provider = MockIdentityProvider::start().await;
+        let openid = OpenIdSettings { groups_claim: Some("groups".to_owned()), ..provider.settings() };
+        let model = MockLlm::start().await.unwrap();
+        let here = Team::start_with(&engine, &model, settings(SignUp::Open, openid.clone())).await;
+        let there = Team::join(&engine, &model, settings(SignUp::Open, openid)).await;
+        let admin = here.sign_in(ADMIN).await;
+        add_opal(&here, &admin, &model).await;
+        let staff = json!({"name": "/staff", "origin": "oidc", "grants": ["model:Opal", "upload"]});
+        here.json(&admin, Method::POST, "/api/groups", staff, 201).await;
+        let bob = here.user(&admin, "bob").await.0;
+        let has_opal = async |who| names(&there, who, "/api/models").await.contains(&"Opal".to_owned());
+        eventually("the model and its grant arrive", async || has_opal(&admin).await && !has_opal(&bob).await).await;
+
+        let sign_in = async |groups: Value| {
+            provider.person(Person { username: Some("ann"), ..Person::named("s-1") });
+            provider.say(Odd { token: json!({"groups": groups}), ..Odd::default() });
+            let mut browser = Browser::new(&here);
+            assert_eq!(browser.sign_in("/sign-in/away").await.status(), 303);
+            browser.who()
+        };
+        let first = sign_in(json!(["/staff"])).await;
+        let upload = async || there.send(&first, Method::POST, "/api/files?name=a.txt", json!("a")).await.status();
+        assert_eq!((has_opal(&first).await, upload().await.as_u16()), (true, 201));
+        // The next sign-in also changes what the first session may do.
+        let second = sign_in(json!(["/crew"])).await;
+        assert_eq!((has_opal(&first).await, has_opal(&second).await, upload().await.as_u16()), (false, false, 403));
     }
 }

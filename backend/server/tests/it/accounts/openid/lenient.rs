@@ -7,7 +7,7 @@ use tallybook_accounts::{OpenIdSettings, SignUp};
 use super::{
     assert_refused,
     browser::Browser,
-    issuer::{CLIENT_ID, Issuer, Odd, Person},
+    provider::{CLIENT_ID, MockIdentityProvider, Odd, Person},
     team,
 };
 use crate::support::{Engine, on_every_engine, rows};
@@ -15,8 +15,8 @@ use crate::support::{Engine, on_every_engine, rows};
 on_every_engine! {
     /// Claims and fields that prove nothing may have any type.
     async fn claims_that_prove_nothing_may_have_any_type(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         let odd = Odd {
             description: json!({
                 "scopes_supported": "openid email", "claims_supported": {"sub": true}, "response_types_supported": "code",
@@ -24,7 +24,7 @@ on_every_engine! {
             }),
             ..Odd::default()
         };
-        issuer.say(odd);
+        provider.say(odd);
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         let token = |token: Value| Odd { token, ..Odd::default() };
         let answer = |answer: Value| Odd { answer, ..Odd::default() };
@@ -48,7 +48,7 @@ on_every_engine! {
             person(json!({"updated_at": "2026-11-23T10:59:07.841Z", "email_verified": "true", "email": "a@example.org"})),
             person(json!({"address": [], "email": 1, "groups": "none"})),
         ] {
-            issuer.say(odd.clone());
+            provider.say(odd.clone());
             let answer = Browser::new(&team).sign_in("/sign-in/away").await;
             assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{odd:?}");
         }
@@ -57,14 +57,14 @@ on_every_engine! {
 
     /// Auth0 and Authentik write their issuer URL with a trailing slash.
     async fn the_issuer_setting_may_omit_the_trailing_slash(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
-        let own_address = json!(format!("{}/", issuer.url()));
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
+        let own_address = json!(format!("{}/", provider.url()));
         let description = json!({ "issuer": own_address });
-        issuer.say(Odd { description: description.clone(), token: json!({ "iss": own_address }), ..Odd::default() });
+        provider.say(Odd { description: description.clone(), token: json!({ "iss": own_address }), ..Odd::default() });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         // Tokens must contain exactly the issuer that the provider's metadata contains.
-        issuer.say(Odd { description, token: json!({ "iss": issuer.url() }), ..Odd::default() });
+        provider.say(Odd { description, token: json!({ "iss": provider.url() }), ..Odd::default() });
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
         assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
@@ -73,8 +73,8 @@ on_every_engine! {
     /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the
     /// wrong type.
     async fn invalid_tokens_are_refused(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
         for token in [
             json!({"azp": "another"}),
             json!({"aud": [CLIENT_ID], "azp": "another"}),
@@ -90,7 +90,7 @@ on_every_engine! {
             json!({"sub": ["somebody"]}),
             json!({"at_hash": 7}),
         ] {
-            issuer.say(Odd { token: token.clone(), ..Odd::default() });
+            provider.say(Odd { token: token.clone(), ..Odd::default() });
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
             assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
@@ -102,10 +102,10 @@ on_every_engine! {
 
     /// The address and its verification may be in different responses if both are about the same address.
     async fn an_email_address_may_be_verified_in_either_response(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };
+        let provider = MockIdentityProvider::start().await;
+        let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..provider.settings() };
         let team = team(&engine, SignUp::Open, openid).await;
-        issuer.person(Person { username: Some("ann"), ..Person::named("s-1") });
+        provider.person(Person { username: Some("ann"), ..Person::named("s-1") });
         let (address, other) = ("a@example.org", "b@example.org");
         for (token, person, comes_in) in [
             (json!({"email": address}), json!({"email": address, "email_verified": true}), true),
@@ -117,7 +117,7 @@ on_every_engine! {
             (json!({"email": address}), json!({"email": address, "email_verified": "no"}), false),
             (json!({"email": address}), json!({"email": address, "email_verified": true, "sub": "s-2"}), false),
         ] {
-            issuer.say(Odd { token: token.clone(), person: person.clone(), ..Odd::default() });
+            provider.say(Odd { token: token.clone(), person: person.clone(), ..Odd::default() });
             let answer = Browser::new(&team).sign_in("/sign-in/away").await;
             let expected = if comes_in { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
             assert_eq!(answer.status(), expected, "{token} {person}");

@@ -14,7 +14,7 @@ use super::{
     },
     assert_refused,
     browser::{Browser, location},
-    issuer::{Issuer, Person},
+    provider::{MockIdentityProvider, Person},
     settings, team,
 };
 use crate::support::{Engine, TIMEOUT, TestApp, execute, on_every_engine, rows};
@@ -22,9 +22,9 @@ use crate::support::{Engine, TIMEOUT, TestApp, execute, on_every_engine, rows};
 on_every_engine! {
     /// The owner, who is signed in, links an identity, and can then sign in with the provider alone.
     async fn an_owner_links_an_identity(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::default(), issuer.settings()).await;
-        issuer.person(Person { username: Some(ADMIN), email: Some("root@example.org"), is_verified: true, ..Person::named("s-1") });
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::default(), provider.settings()).await;
+        provider.person(Person { username: Some(ADMIN), email: Some("root@example.org"), is_verified: true, ..Person::named("s-1") });
         let mut stranger = Browser::new(&team);
         let page = stranger.get("/sign-in?next=%2Fc%2F1").await.text().await.unwrap();
         assert!(page.contains("Sign in with Example") && !page.contains("<ID>"), "{page}");
@@ -41,7 +41,7 @@ on_every_engine! {
         assert_eq!((linked.status(), location(&linked).as_str()), (StatusCode::SEE_OTHER, "/settings"));
         let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
         assert_eq!((list["items"].as_array().unwrap().len(), &list["items"][0]["subject"]), (1, &json!("s-1")));
-        assert_eq!((&list["items"][0]["label"], &list["items"][0]["issuer"]), (&json!("root@example.org"), &json!(issuer.url())));
+        assert_eq!((&list["items"][0]["label"], &list["items"][0]["issuer"]), (&json!("root@example.org"), &json!(provider.url())));
         // Linking twice has the same effect as linking once.
         let back = owner.begin_linking().await;
         assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
@@ -75,9 +75,9 @@ on_every_engine! {
 
     /// With open sign-up, the first sign-in creates an account. A name that is taken stays with its account.
     async fn open_sign_up_creates_an_account_at_the_first_sign_in(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Open, issuer.settings()).await;
-        issuer.person(Person { username: Some("Root"), ..Person::named("s-1") });
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Open, provider.settings()).await;
+        provider.person(Person { username: Some("Root"), ..Person::named("s-1") });
         let mut first = Browser::new(&team);
         assert_eq!(first.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         assert_eq!(first.name().await.as_deref(), Some("root-2"));
@@ -86,13 +86,13 @@ on_every_engine! {
         let mut again = Browser::new(&team);
         again.sign_in("/sign-in/away").await;
         assert_eq!(again.name().await.as_deref(), Some("root-2"), "the same user");
-        issuer.person(Person { username: Some("root"), ..Person::named("s-2") });
+        provider.person(Person { username: Some("root"), ..Person::named("s-2") });
         let mut second = Browser::new(&team);
         second.sign_in("/sign-in/away").await;
         assert_eq!(second.name().await.as_deref(), Some("root-3"), "another user with the same name");
 
         // Several concurrent first sign-ins create one account.
-        issuer.person(Person::named("s-3"));
+        provider.person(Person::named("s-3"));
         let mut browsers = [Browser::new(&team), Browser::new(&team), Browser::new(&team)];
         let answers = futures_util::future::join_all(browsers.iter_mut().map(|browser| browser.sign_in("/sign-in/away"))).await;
         assert!(answers.iter().all(|answer| answer.status() == StatusCode::SEE_OTHER), "{answers:?}");
@@ -119,7 +119,7 @@ on_every_engine! {
         team.age_sessions().await;
         let refused = delete(&again.who()).await;
         assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/sign-in-again"));
-        issuer.person(Person { username: Some("Root"), ..Person::named("s-1") });
+        provider.person(Person { username: Some("Root"), ..Person::named("s-1") });
         again.sign_in("/sign-in/away").await;
         assert_eq!(delete(&again.who()).await.status(), StatusCode::NO_CONTENT);
         assert_eq!(team.get(&first.who(), "/api/me").await.status(), StatusCode::UNAUTHORIZED);
@@ -130,8 +130,8 @@ on_every_engine! {
     /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be
     /// removed.
     async fn an_admin_of_a_previous_provider_is_not_the_last_admin(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::default(), provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let (_, olga) = team.user(&root, "olga").await;
         execute!(
@@ -153,7 +153,7 @@ on_every_engine! {
             sqlx::AssertSqlSafe(format!(
                 "INSERT INTO identities (user_id, issuer, subject, label, created_at) \
                  SELECT id, '{}', 's-2', 's-2', created_at FROM users WHERE name = 'olga'",
-                issuer.url()
+                provider.url()
             ))
         );
         team.json(&root, Method::PATCH, &own, role("user"), 200).await;
@@ -164,18 +164,18 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let start = TestApp::builder(&engine)
             .with_mock(&model)
-            .with_accounts(settings(SignUp::default(), issuer.settings()))
+            .with_accounts(settings(SignUp::default(), provider.settings()))
             .spawn_with_setup_link();
         assert!(start.await.1.is_some());
     }
 
     /// A deactivated user cannot sign in with an identity either. An admin can unlink the identity.
     async fn admins_deactivate_users_and_unlink_identities(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Closed, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Closed, provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let (who, id) = team.user(&root, "olga").await;
-        issuer.person(Person::named("s-7"));
+        provider.person(Person::named("s-7"));
         let mut owner = Browser::of(&team, &who);
         let back = owner.begin_linking().await;
         assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
@@ -197,12 +197,12 @@ on_every_engine! {
     /// Unlinking an identity ends the sessions that may have begun with it, and their streams. If the owner unlinks it,
     /// the current session stays open; if an admin does, all sessions end.
     async fn unlinking_ends_sessions(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::default(), provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let (olga, id) = team.user(&root, "olga").await;
         let program = team.program(&olga).await;
-        issuer.person(Person::named("s-7"));
+        provider.person(Person::named("s-7"));
         let status = async |who: &Who| team.get(who, "/api/me").await.status();
         let link = async || {
             let mut owner = Browser::of(&team, &olga);
@@ -231,11 +231,11 @@ on_every_engine! {
     }
 
     async fn an_owner_sees_that_an_identity_was_unlinked(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::default(), provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let (olga, id) = team.user(&root, "olga").await;
-        issuer.person(Person::named("s-7"));
+        provider.person(Person::named("s-7"));
         let mut owner = Browser::of(&team, &olga);
         let back = owner.begin_linking().await;
         assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
@@ -253,8 +253,8 @@ on_every_engine! {
 
     /// An invitation can be accepted once with the provider, and the account gets the role of the invitation.
     async fn an_invitation_can_be_accepted_with_the_provider(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let team = team(&engine, SignUp::Invitation, issuer.settings()).await;
+        let provider = MockIdentityProvider::start().await;
+        let team = team(&engine, SignUp::Invitation, provider.settings()).await;
         let root = team.sign_in(ADMIN).await;
         let made = team.json(&root, Method::POST, "/api/invitations", json!({"role": "admin"}), 201).await;
         let url = made["url"].as_str().unwrap();
@@ -263,11 +263,11 @@ on_every_engine! {
         let token = url.split_once("token=").unwrap().1;
         let away = format!("/sign-in/away?token={token}");
         assert!(page.contains(&format!("href=\"{away}\"")), "{page}");
-        issuer.person(Person { email: Some("Guest@example.org"), ..Person::named("s-8") });
+        provider.person(Person { email: Some("Guest@example.org"), ..Person::named("s-8") });
         assert_eq!(guest.sign_in(&away).await.status(), StatusCode::SEE_OTHER);
         let me: Value = guest.get("/api/me").await.json().await.unwrap();
         assert_eq!((&me["name"], &me["role"]), (&json!("guest@example.org"), &json!("admin")));
-        issuer.person(Person::named("s-9"));
+        provider.person(Person::named("s-9"));
         let mut late = Browser::new(&team);
         let answer = late.sign_in(&away).await;
         assert_eq!(answer.status(), StatusCode::GONE);
@@ -276,11 +276,11 @@ on_every_engine! {
 
     /// Until there is an admin, only the setup link creates an account.
     async fn the_provider_cannot_create_the_first_admin(engine: Engine) {
-        let issuer = Issuer::start().await;
+        let provider = MockIdentityProvider::start().await;
         let model = MockLlm::start().await.unwrap();
         let (app, link) = TestApp::builder(&engine)
             .with_mock(&model)
-            .with_accounts(settings(SignUp::Open, issuer.settings()))
+            .with_accounts(settings(SignUp::Open, provider.settings()))
             .spawn_with_setup_link()
             .await;
         let (team, link) = (Team::of(app), link.unwrap());
@@ -289,21 +289,21 @@ on_every_engine! {
         }
         let setup = team.get(&Who::default(), link.trim_start_matches(&team.app.address)).await.text().await.unwrap();
         assert!(!setup.contains("/sign-in/away"), "{setup}");
-        assert_eq!(issuer.described(), 0);
+        assert_eq!(provider.described(), 0);
     }
 
     /// If email domains are configured, only verified addresses count.
     async fn email_domains_require_a_verified_address(engine: Engine) {
-        let issuer = Issuer::start().await;
-        let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };
+        let provider = MockIdentityProvider::start().await;
+        let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..provider.settings() };
         let team = team(&engine, SignUp::Open, openid).await;
         for (email, is_verified) in [(None, true), (Some("a@example.org"), false), (Some("a@evil.example"), true)] {
-            issuer.person(Person { email, is_verified, ..Person::named("s-1") });
+            provider.person(Person { email, is_verified, ..Person::named("s-1") });
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
             assert_refused(&mut browser, answer, 403, "verified email address").await;
         }
-        issuer.person(Person { email: Some("a@example.org"), is_verified: true, ..Person::named("s-1") });
+        provider.person(Person { email: Some("a@example.org"), is_verified: true, ..Person::named("s-1") });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
 
         // A password proves no email address, so it must not get around the domains.

@@ -1,4 +1,4 @@
-//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in
+//! Sign-in with OpenID Connect, at an identity provider that the test runs (`provider`): users who can sign in
 //! (`linking`), their groups (`groups`), attacks (`attacks`), providers that fail (`outages`), and providers that send
 //! odd types (`lenient`).
 
@@ -7,11 +7,11 @@ mod browser;
 #[cfg(unix)]
 mod canary;
 mod groups;
-mod issuer;
 mod key;
 mod lenient;
 mod linking;
 mod outages;
+mod provider;
 
 pub(crate) use key::base64;
 

@@ -12,7 +12,7 @@ use super::{
     super::kit::{ADMIN, PASSWORD, Team},
     assert_refused,
     browser::Browser,
-    issuer::{Fault, Issuer},
+    provider::{Fault, MockIdentityProvider},
     team,
 };
 use crate::support::{Engine, UNREACHABLE, eventually};
@@ -21,20 +21,20 @@ use crate::support::{Engine, UNREACHABLE, eventually};
 /// provider is back, sign-in with it works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unusable_provider_shows_a_message() {
-    let issuer = Issuer::start().await;
+    let provider = MockIdentityProvider::start().await;
     for fault in [Fault::Down, Fault::Slow, Fault::Huge, Fault::Redirects, Fault::OtherIssuer, Fault::ScriptPage] {
-        issuer.fail(fault);
-        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..issuer.settings() };
+        provider.fail(fault);
+        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..provider.settings() };
         let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
-        let before = issuer.described();
+        let before = provider.described();
         let mut browser = Browser::new(&team);
         for _ in 0..3 {
             let answer = browser.get("/sign-in/away").await;
             assert_refused(&mut browser, answer, 503, "is unreachable").await;
         }
-        assert!(issuer.described() - before < 3, "{fault:?}: the server pauses its requests");
+        assert!(provider.described() - before < 3, "{fault:?}: the server pauses its requests");
         team.sign_in(ADMIN).await;
-        issuer.fail(Fault::None);
+        provider.fail(Fault::None);
         eventually("the server retries", async || browser.get("/sign-in/away").await.status() == StatusCode::SEE_OTHER)
             .await;
     }
@@ -43,10 +43,10 @@ async fn an_unusable_provider_shows_a_message() {
 /// If a code cannot be redeemed, the page shows the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_cannot_be_redeemed_shows_a_message() {
-    let issuer = Issuer::start().await;
+    let provider = MockIdentityProvider::start().await;
     for fault in [Fault::SlowToken, Fault::PlainToken] {
-        issuer.fail(fault);
-        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..issuer.settings() };
+        provider.fail(fault);
+        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..provider.settings() };
         let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
@@ -58,12 +58,12 @@ async fn a_code_that_cannot_be_redeemed_shows_a_message() {
 /// from the same address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_work_during_a_provider_outage() {
-    let issuer = Issuer::start().await;
+    let provider = MockIdentityProvider::start().await;
     let outage = (Fault::PlainToken, 503, "is unreachable");
     let stranger = (Fault::None, 403, "No account is linked to your identity");
     for (fault, status, words) in [outage, stranger] {
-        issuer.fail(fault);
-        let team = team(&Engine::sqlite(), SignUp::default(), issuer.settings()).await;
+        provider.fail(fault);
+        let team = team(&Engine::sqlite(), SignUp::default(), provider.settings()).await;
         let mut browser = Browser::new(&team);
         for _ in 0..25 {
             let answer = browser.sign_in("/sign-in/away").await;
@@ -76,8 +76,8 @@ async fn passwords_work_during_a_provider_outage() {
 /// Nothing listens at the provider's address, but the server starts and serves requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server_starts_without_a_reachable_provider() {
-    let issuer = Issuer::start().await;
-    let openid = OpenIdSettings { issuer: format!("http://{UNREACHABLE}"), ..issuer.settings() };
+    let provider = MockIdentityProvider::start().await;
+    let openid = OpenIdSettings { issuer: format!("http://{UNREACHABLE}"), ..provider.settings() };
     let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
     let mut browser = Browser::new(&team);
     let request = team.client.get(team.app.url("/sign-in/away")).header("accept-language", "ja");
@@ -104,18 +104,18 @@ async fn without_a_provider_the_page_offers_none() {
 /// If a token is signed with an unknown key, the server fetches the keys again, but at most once a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_signing_keys_are_fetched_once_a_minute() {
-    let issuer = Issuer::start().await;
-    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    let provider = MockIdentityProvider::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, provider.settings()).await;
     assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
-    let described = issuer.described();
-    issuer.rotate();
+    let described = provider.described();
+    provider.rotate();
     assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
-    assert_eq!(issuer.described(), described + 1);
-    issuer.rotate();
+    assert_eq!(provider.described(), described + 1);
+    provider.rotate();
     for _ in 0..3 {
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
         assert_refused(&mut browser, answer, 401, "does not prove").await;
     }
-    assert_eq!(issuer.described(), described + 1, "the server does not retry within a minute");
+    assert_eq!(provider.described(), described + 1, "the server does not retry within a minute");
 }

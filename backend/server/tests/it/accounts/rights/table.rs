@@ -232,7 +232,7 @@ fn rows_of_the_tool_history() -> Vec<Row> {
     vec![
         // Admins must give a reason to access data of another user.
         row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
-        row(get.clone(), "/admin/book.js", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/tool-history.js", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
         row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),

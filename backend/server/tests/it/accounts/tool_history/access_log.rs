@@ -14,8 +14,8 @@ use crate::support::{Engine, execute, on_every_engine};
 const HOSTILE: &str = "=HYPERLINK(\"x\")<script>alert(1)</script>";
 
 async fn access_log(team: &Team, who: &Who) -> Vec<Value> {
-    let told = team.json(who, Method::GET, "/api/looks", Value::Null, 200).await;
-    told["items"].as_array().unwrap().clone()
+    let page = team.json(who, Method::GET, "/api/looks", Value::Null, 200).await;
+    page["items"].as_array().unwrap().clone()
 }
 
 on_every_engine! {
@@ -63,9 +63,9 @@ on_every_engine! {
         assert!(read.contains("answer") && !read.contains("<i>"), "{read}");
 
         let seen = access_log(&team, &ann).await;
-        let told: Vec<_> = seen.iter().map(|look| (look["kind"].as_str().unwrap(), &look["by"], &look["reason"])).collect();
+        let recorded: Vec<_> = seen.iter().map(|record| (record["kind"].as_str().unwrap(), &record["by"], &record["reason"])).collect();
         let (by, why) = (json!(ADMIN), json!("ann <b>asked</b> for help"));
-        assert_eq!(told, [("conversation_opened", &by, &why), ("call_opened", &by, &why)]);
+        assert_eq!(recorded, [("conversation_opened", &by, &why), ("call_opened", &by, &why)]);
         assert_eq!((&seen[0]["conversation_uuid"], &seen[1]["tool_call_id"]), (&json!(uuid(1)), &json!(1)));
         assert_eq!((access_log(&team, &ben).await.len(), access_log(&team, &admin).await.len()), (0, 0));
 
@@ -93,12 +93,12 @@ on_every_engine! {
         let jsonl = page(&team, &admin, &format!("{}&q=user:ann", files[1]), StatusCode::OK).await;
         let line: Value = serde_json::from_str(jsonl.trim_end()).unwrap();
         assert_eq!((&line["id"], &line["input"], &line["output"]), (&json!(1), &json!(HOSTILE), &json!("-1")));
-        let kinds: Vec<_> = access_log(&team, &ann).await.iter().map(|look| look["kind"].clone()).collect();
+        let kinds: Vec<_> = access_log(&team, &ann).await.iter().map(|record| record["kind"].clone()).collect();
         let expected = [
             "calls_exported", "calls_exported", "calls_searched", "calls_searched", "conversation_opened", "call_opened",
         ];
         assert_eq!(kinds, expected);
-        let everybodys: Vec<_> = access_log(&team, &ben).await.iter().map(|look| look["filter"].clone()).collect();
+        let everybodys: Vec<_> = access_log(&team, &ben).await.iter().map(|record| record["filter"].clone()).collect();
         assert_eq!(everybodys, ["", "alert"]);
         // Calls and conversations that do not exist return 404 to admins, too.
         page(&team, &admin, "/admin/calls/999", StatusCode::NOT_FOUND).await;
@@ -124,11 +124,11 @@ async fn without_accounts_the_tool_history_needs_no_reason() {
             assert!(policy.starts_with(ours) && !policy.contains("unsafe"), "{policy}");
         }
     }
-    let script = app.get("/admin/book.js").await;
+    let script = app.get("/admin/tool-history.js").await;
     assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
     assert_eq!(script.headers()["cache-control"], "no-cache");
     let tag = script.headers()["etag"].clone();
-    let again = app.client.get(app.url("/admin/book.js")).header("if-none-match", tag).send().await.unwrap();
+    let again = app.client.get(app.url("/admin/tool-history.js")).header("if-none-match", tag).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     let vote = "INSERT INTO tool_call_reviews \
         (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) VALUES";

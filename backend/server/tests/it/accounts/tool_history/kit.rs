@@ -133,13 +133,13 @@ pub(crate) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
 
 /// Returns `true` if a page loads the tool history's own script, and has no other script.
 pub(crate) fn runs_ours_alone(page: &str) -> bool {
-    let ours = "<script type=\"module\" src=\"/admin/book.js\"></script>";
+    let ours = "<script type=\"module\" src=\"/admin/tool-history.js\"></script>";
     page.contains(ours) && page.matches("<script").count() == 1
 }
 
 /// Returns a page without the bars beside its numbers.
 pub(crate) fn without_bars(page: &str) -> String {
-    let mut parts = page.split("<svg class=\"book-share\"");
+    let mut parts = page.split("<svg class=\"history-share\"");
     let first = parts.next().unwrap().to_owned();
     parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
 }

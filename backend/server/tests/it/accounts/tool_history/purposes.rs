@@ -57,8 +57,8 @@ on_every_engine! {
                 run!(&db, "DELETE FROM plain_calls WHERE user_id = ?", 1_i64);
             }
             let figures = without_bars(&page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await);
-            let told = [("plain", "Direct API calls")];
-            for (number, (_, name)) in (1..).zip(PURPOSES.into_iter().chain(told)) {
+            let direct = [("plain", "Direct API calls")];
+            for (number, (_, name)) in (1..).zip(PURPOSES.into_iter().chain(direct)) {
                 let cost = if number == 8 { "0".to_owned() } else { format!("0.{:06}", 5 * number) };
                 let row = figures.split(&format!("<th scope=\"row\">{name}</th>")).nth(1);
                 let row = row.unwrap_or_else(|| panic!("{name}: {figures}")).split("</tr>").next().unwrap();

@@ -118,7 +118,9 @@ on_every_engine! {
         assert!(shown.contains("action=\"/admin/calls/1/reruns\"") && !shown.contains("data-testid=\"again\""), "{shown}");
         let edited = r#"{"a":40,"b":2.5}"#;
         let run = fill_in(&team, &admin, to, "input", edited).await;
-        assert_eq!((run.status(), run.headers()[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, "/admin/calls/1?rerun=1#reruns"));
+        let [(rerun,)] = rows!(team.app, (i64,), "SELECT id FROM tool_reruns")[..] else { panic!("there is one re-run") };
+        let shows_it = format!("/admin/calls/1?rerun={rerun}");
+        assert_eq!((run.status(), run.headers()[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, &*format!("{shows_it}#reruns")));
         let hostile = "<script>alert(1)</script>";
         fill_in(&team, &admin, to, "input", hostile).await;
         let rows = rows!(team.app, RerunRow, RERUNS);
@@ -129,12 +131,12 @@ on_every_engine! {
 
         let last = page(&team, &admin, address, StatusCode::OK).await;
         assert!(part(&last, "again").contains("invalid_arguments") && runs_ours_alone(&last), "{last}");
-        let first = page(&team, &admin, "/admin/calls/1?rerun=1", StatusCode::OK).await;
+        let first = page(&team, &admin, &shows_it, StatusCode::OK).await;
         assert!(part(&first, "then").contains(">3</pre>") && part(&first, "again").contains(">42.5</pre>"), "{first}");
         assert!(first.contains("By root, 20") && first.contains("UTC: done, "), "{first}");
         // A re-run of another call is not shown.
         write_call(&db, &Call::new(2, 1)).await;
-        let other = page(&team, &admin, "/admin/calls/2?rerun=1", StatusCode::OK).await;
+        let other = page(&team, &admin, &format!("/admin/calls/2?rerun={rerun}"), StatusCode::OK).await;
         assert!(!other.contains("data-testid=\"again\""), "{other}");
 
         let long = format!(r#"{{"a":1,"b":{}}}"#, "1".repeat(64 * 1024));

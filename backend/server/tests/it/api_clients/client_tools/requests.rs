@@ -15,7 +15,7 @@ async fn tool_choice_is_honored() {
     let model = MockLlm::start().await.unwrap();
     let counts = Counts::default();
     let app = server(&Engine::sqlite(), &model, &counts).await;
-    for (choice, told, finish) in [
+    for (choice, sent, finish) in [
         (json!("none"), json!({"type": "none"}), "stop"),
         (json!("required"), json!({"type": "any"}), "tool_calls"),
         (
@@ -32,7 +32,7 @@ async fn tool_choice_is_honored() {
         let answer: Value = ask(&app, &[], &asked).await.json().await.unwrap();
         assert_eq!(answer["choices"][0]["finish_reason"], finish, "{answer}");
         assert_eq!(answer["choices"][0]["message"].get("tool_calls").is_some(), finish == "tool_calls");
-        assert_eq!(model.requests().last().unwrap().body["tool_choice"], told);
+        assert_eq!(model.requests().last().unwrap().body["tool_choice"], sent);
     }
     assert_eq!(counts.runs(), 3, "`none` applies to the server's tools, too");
     let mut asked = json!({"messages": [user("Well?")], "tool_choice": "required"});

@@ -162,8 +162,8 @@ async fn a_long_chain_keeps_its_newest_turns() {
         answer = whole(&app, &after(&answer, format!("Question {number}?"))).await.0;
     }
     let (messages, _) = last_prompt(&model);
-    for (said, is_told) in [("Question 0?", false), ("Answer 0.", false), ("Question 4?", true), ("Answer 4.", true)] {
-        assert_eq!(messages.contains(said), is_told, "{said}: {messages}");
+    for (said, is_sent) in [("Question 0?", false), ("Answer 0.", false), ("Question 4?", true), ("Answer 4.", true)] {
+        assert_eq!(messages.contains(said), is_sent, "{said}: {messages}");
     }
     assert_eq!(conversations(&app).await.len(), 1);
     model.assert_calls_paired();

@@ -20,23 +20,23 @@ async fn the_python_sdk_uses_the_agent_as_a_model() {
     model.reply([text("Rain and snow.")]);
     model.fail(500, "");
     model.reply([text("It"), cut()]);
-    let mut told = python::run("responses/program.py", &app, &silent).await;
-    assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
+    let mut results = python::run("responses/program.py", &app, &silent).await;
+    assert!(results["keep_alives"].take().as_u64().unwrap() > 0);
     let expected = json!({
         "whole": ["It is 0.3.", "completed", 64],
         "stream": "It is 0.3.",
-        "signs_of_life": null,
+        "keep_alives": null,
         "final": ["It is 0.3.", 64],
         "handed": ["function_call", "look", {"city": "x"}],
         "streamed_call": [["look", r#"{"city":"y"}"#]],
-        "went_on": ["Rain and snow.", true],
+        "resumed": ["Rain and snow.", true],
         "retrieved": "Rain and snow.",
         "deleted": ["previous_response_not_found", "previous_response_id"],
         "unknown": [404, "model_not_found", "model"],
         "failed": [502, "model_failing"],
-        "broken_off": ["It", "failed", "model_bad_stream"],
+        "aborted": ["It", "failed", "model_bad_stream"],
     });
-    assert_eq!(told, expected);
+    assert_eq!(results, expected);
     // The SDK did not retry requests that were already stored.
     assert_eq!(conversations(&app).await.len(), 5);
     model.assert_calls_paired();
