@@ -14,6 +14,7 @@
 //!   zones.
 //! - `retention` purges deleted conversations, `erasure` erases all conversations of a user, and `store` has the SQL.
 
+mod admission;
 mod approvals;
 mod branch;
 mod budget;
@@ -33,7 +34,6 @@ mod lifecycle;
 mod limits;
 mod list;
 pub mod models;
-mod admission;
 mod retention;
 mod search;
 mod service;

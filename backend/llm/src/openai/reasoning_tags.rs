@@ -315,7 +315,7 @@ fn push_reasoning(said: &mut Vec<Segment>, text: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::openai::reasoning_tags::{Segment, ReasoningTags, UnopenedReasoning};
+    use crate::openai::reasoning_tags::{ReasoningTags, Segment, UnopenedReasoning};
 
     /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {

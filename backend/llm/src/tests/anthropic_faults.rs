@@ -5,8 +5,8 @@ use tallybook_mock_llm::{MockLlm, fault, text};
 use tallybook_protocol::Usage;
 
 use super::{
-    AssistantBlock, ModelError, ModelEvent, ModelMessage, ProviderKind, StopReason, ToolResult, ask, client_of, question,
-    request,
+    AssistantBlock, ModelError, ModelEvent, ModelMessage, ProviderKind, StopReason, ToolResult, ask, client_of,
+    question, request,
 };
 
 /// The result of a fault.

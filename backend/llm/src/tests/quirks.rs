@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Reply, raw, text};
 
 use super::{
-    ModelClient, ModelEvent, ModelRequest, ModelSettings, PROVIDERS, ProviderKind, Sampling, ToolChoice, ask, connect,
-    history, client_of, question, request, settings,
+    ModelClient, ModelEvent, ModelRequest, ModelSettings, PROVIDERS, ProviderKind, Sampling, ToolChoice, ask,
+    client_of, connect, history, question, request, settings,
 };
 use crate::{Quirk, QuirkSet, ReasoningEffort};
 

@@ -52,7 +52,8 @@ struct Answer {
 }
 
 async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Answer {
-    let mut answer = Answer { text: String::new(), reasoning: String::new(), calls: Vec::new(), end: None, error: None };
+    let mut answer =
+        Answer { text: String::new(), reasoning: String::new(), calls: Vec::new(), end: None, error: None };
     let mut stream = client.stream(request(messages, tool_choice));
     while let Some(event) = stream.next().await {
         match event {
