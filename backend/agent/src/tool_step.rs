@@ -92,8 +92,8 @@ impl ToolRunner {
     }
 
     /// Runs a call. Its timeout starts when the tool admits it. Until then, the call gives its slot among the running
-    /// calls to others, so that it does not block other tools. Afterwards it keeps the slot until the tool is done or the
-    /// timeout is over, even if the turn no longer waits for it.
+    /// calls to others, so that it does not block other tools. Afterwards it keeps the slot until the tool is done or
+    /// the timeout is over, even if the turn no longer waits for it.
     ///
     /// Images are stored for the user `images_of`. If it is `None`, they are left out.
     ///

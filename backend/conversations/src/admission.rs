@@ -1,7 +1,7 @@
-//! Decides what a user may do now: reads the models and tools that the user may use when a request for an answer begins,
-//! and enforces the user's limits across all replicas. Checks the limits against counts in the database when a turn, or
-//! another request that calls a model, begins. Reserves tokens before a model call, because the call's usage is known
-//! only after it.
+//! Decides what a user may do now: reads the models and tools that the user may use when a request for an answer
+//! begins, and enforces the user's limits across all replicas. Checks the limits against counts in the database when a
+//! turn, or another request that calls a model, begins. Reserves tokens before a model call, because the call's usage
+//! is known only after it.
 
 use std::sync::Arc;
 

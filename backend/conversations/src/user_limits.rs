@@ -1,5 +1,5 @@
-//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `admission` counts usage and
-//! enforces the limits.
+//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `admission` counts usage
+//! and enforces the limits.
 
 use std::time::Duration;
 

@@ -38,7 +38,8 @@ impl<'v, T> Argument<'v> for T where T: Encode<'v, MySql> + Type<MySql> + Encode
 pub struct Select(&'static str);
 
 impl Select {
-    /// Creates the text from SQL that begins with `SELECT` and a space. `WITH` is refused, because `WITH … DELETE` writes.
+    /// Creates the text from SQL that begins with `SELECT` and a space. `WITH` is refused, because `WITH … DELETE`
+    /// writes.
     ///
     /// # Panics
     ///

@@ -1,6 +1,6 @@
-//! The tool calls of an answer: collects their fragments from the stream, repairs arguments that are not one JSON object
-//! but have an unambiguous meaning, and decides at the end of the stream which calls are complete. Numbers keep their
-//! digits.
+//! The tool calls of an answer: collects their fragments from the stream, repairs arguments that are not one JSON
+//! object but have an unambiguous meaning, and decides at the end of the stream which calls are complete. Numbers keep
+//! their digits.
 
 use std::{borrow::Cow, collections::HashSet};
 

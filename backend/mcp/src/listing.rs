@@ -81,7 +81,7 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
         for tool in tools {
             // Excludes the name, with which the tool is called.
             let members = tool.as_object_mut().into_iter().flatten();
-            members.filter(|(member, _)| *member != "name").for_each(|(_, member)| hide(member, secrets));
+            members.filter(|(member, _)| *member != "name").for_each(|(_, member)| redact(member, secrets));
             if secrets.occur_in(&tool.to_string()) {
                 listing.leave_out("", "a name in it contains a secret of the settings");
             } else {
@@ -98,11 +98,11 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
 }
 
 /// Redacts secrets in all strings. Leaves the names of members unchanged, because argument names are among them.
-fn hide(value: &mut Value, secrets: &Secrets) {
+fn redact(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => *text = secrets.redact(text.as_str()).into_owned(),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
-        Value::Object(members) => members.values_mut().for_each(|member| hide(member, secrets)),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, secrets)),
+        Value::Object(members) => members.values_mut().for_each(|member| redact(member, secrets)),
         _ => {}
     }
 }

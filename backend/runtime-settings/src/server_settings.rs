@@ -132,7 +132,7 @@ impl RuntimeSettings {
         if is.is_empty() {
             return Ok(());
         }
-        // `next_version` lets only one transaction at a time get here.
+        // `next_version` has changed a row, so of concurrent transactions only one commits.
         let next = current.saturating_add(1);
         settings::add_change(&mut tx, next, actor, &was, &is, &after).await?;
         let (subject, action) = (summary(next, &was, &is), AuditAction::SettingsChanged);

@@ -1,8 +1,8 @@
 //! SQL on the tables `settings` and `settings_history`.
 //!
-//! The ID of a change is the version of the settings after it. The order of the changes follows from it, because the nodes
-//! of a cluster do not assign keys in the order of commits. Earlier versions of the program store no version, so the key
-//! of such a row is its version.
+//! The ID of a change is the version of the settings after it. The order of the changes follows from it, because the
+//! nodes of a cluster do not assign keys in the order of commits. Earlier versions of the program store no version, so
+//! the key of such a row is its version.
 
 use std::collections::BTreeMap;
 

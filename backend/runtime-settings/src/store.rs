@@ -42,7 +42,8 @@ pub(crate) async fn version(db: &Database) -> sqlx::Result<i64> {
     Ok(version.fetch_optional_value().await?.unwrap_or_default())
 }
 
-/// Increments the version of the catalog and returns it. Until the transaction ends, no other can change the catalog.
+/// Increments the version of the catalog and returns it. Of concurrent transactions that do this, only one commits,
+/// also on different nodes of a cluster.
 pub(crate) async fn next_version(tx: &mut Transaction) -> sqlx::Result<i64> {
     let updated = tx.query("UPDATE catalog_state SET version = version + 1 WHERE id = 1").execute().await?;
     if updated.rows == 0 {

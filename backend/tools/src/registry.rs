@@ -109,7 +109,8 @@ impl ToolRegistry {
         only
     }
 
-    /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_UNAVAILABLE_SCHEMAS` schemas are kept.
+    /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_UNAVAILABLE_SCHEMAS` schemas are
+    /// kept.
     pub fn remember_schema(&mut self, name: &str, schema: &Value) {
         let is_new = !self.tools.contains_key(name) && !self.unavailable_schemas.contains_key(name);
         if is_new && self.unavailable_schemas.len() < MAX_UNAVAILABLE_SCHEMAS && marks_secrets(schema) {

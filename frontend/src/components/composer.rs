@@ -37,7 +37,7 @@ use crate::{
 /// Attribute of the hint as long as it describes keys.
 pub(crate) const OF_KEYS: &str = "data-of-keys";
 
-/// Number of characters from which a pasted text is offered as a file.
+/// Maximum length of a pasted text that is not offered as a file, in characters.
 const LONG_PASTE: usize = 4_000;
 
 /// The message field and its buttons.

@@ -61,7 +61,7 @@ pub(super) fn item_run(view: View<'_>, keys: &[ItemKey]) -> Element {
 fn printed_place(item: &Item) -> Element {
     let class = match item {
         Item::Call(_) => "tool",
-        Item::Reasoning(_) => "tool thought",
+        Item::Reasoning(_) => "tool reasoning",
     };
     element("details").with("class", class).with("id", element_id(item.key())).slot()
 }
@@ -132,7 +132,7 @@ fn chevron() -> Element {
 fn item_row(view: View<'_>, item: &Item, folding: Option<Folding>) -> Element {
     let class = match item {
         Item::Call(_) => "tool",
-        Item::Reasoning(_) => "tool thought",
+        Item::Reasoning(_) => "tool reasoning",
     };
     let row = element("div")
         .with("class", class)
@@ -306,7 +306,7 @@ fn reasoning_row(view: View<'_>, row: Element, part: &ReasoningPart, key: ItemKe
         .with("aria-expanded", is_open.to_string())
         .with("aria-controls", reasoning_id(key))
         .with_child(element("span").with("class", "tool-status").with_child(reasoning_icon(part)))
-        .with_child(span("thought-heading", reasoning_heading(part, text)))
+        .with_child(span("reasoning-heading", reasoning_heading(part, text)))
         .with_child(span("tool-space", ""))
         .with_child(span("tool-duration", if seconds > 0 { text.waited(seconds) } else { String::new() }))
         .with_child(chevron());
@@ -322,7 +322,7 @@ pub(crate) fn reasoning_id(key: ItemKey) -> String {
 }
 
 pub(super) fn reasoning_icon(part: &ReasoningPart) -> Element {
-    if part.is_over { icon(Icon::Thought) } else { spinner() }
+    if part.is_over { icon(Icon::Reasoning) } else { spinner() }
 }
 
 /// Returns what the line of a reasoning says.

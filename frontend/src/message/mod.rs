@@ -2,8 +2,8 @@
 //! writes the nodes as HTML, for the page, for a shared conversation and for a playback without scripts. The browser
 //! adopts that HTML, and updates only what changes.
 //!
-//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the footer of
-//!   each, and `menu` has the other actions of an answer.
+//! - `view` is what a message is rendered from. `answer` and `question` are the two kinds; `footer` is the line
+//!   below each, and `menu` has the other actions of an answer.
 //! - `files` shows what is attached to a question.
 //! - `call_content` has the texts of a tool call.
 //! - `calls` has the lines of tool calls and reasoning, and how finished ones fold together; `plan` has the steps of a

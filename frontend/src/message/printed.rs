@@ -99,9 +99,9 @@ fn render_reasoning(view: View<'_>, part: &ReasoningPart) -> Vec<Node> {
     let line = element("summary")
         .with("class", "tool-line")
         .with_child(element("span").with("class", "tool-status").with_child(calls::reasoning_icon(part)))
-        .with_child(span("thought-heading", calls::reasoning_heading(part, text)));
+        .with_child(span("reasoning-heading", calls::reasoning_heading(part, text)));
     let words = element("div")
-        .with("class", "thought-words")
+        .with("class", "reasoning-words")
         .with("dir", "auto")
         .with_child(element("pre").with("tabindex", "0").with_children(visible(beginning, text)))
         .with_child_if_any(is_cut.then(|| paragraph("tool-note", text.shared_beginning())));

@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    fn thought(step: i64, is_over: bool) -> Item {
+    fn reasoning(step: i64, is_over: bool) -> Item {
         let content = Reasoning { reasoning_id: step, ..Reasoning::default() };
         Item::Reasoning(Arc::new(ReasoningPart { message: MessageId(2), content, is_over }))
     }
@@ -196,13 +196,13 @@ mod tests {
     fn reasoning_is_grouped_only_between_calls() {
         let call = |id| call(id, "add", ToolCallStatus::Success);
         for (items, expected) in [
-            (vec![thought(0, true)], "t0"),
-            (vec![thought(0, true), call(1)], "t0 1"),
+            (vec![reasoning(0, true)], "t0"),
+            (vec![reasoning(0, true), call(1)], "t0 1"),
             (
-                vec![thought(0, true), call(1), thought(1, true), call(2), thought(2, true)],
+                vec![reasoning(0, true), call(1), reasoning(1, true), call(2), reasoning(2, true)],
                 "t0 [add ×2] 1/1 1/t1 1/2 t2",
             ),
-            (vec![thought(0, true), call(1), thought(1, false)], "t0 1 t1"),
+            (vec![reasoning(0, true), call(1), reasoning(1, false)], "t0 1 t1"),
         ] {
             assert_eq!(drawn(&items), expected);
         }

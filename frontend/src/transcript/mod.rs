@@ -1,7 +1,7 @@
 //! The transcript: the page's state of one conversation. It has no signals and does not use the browser.
 //!
 //! - `fold` applies the server's events.
-//! - `entry` is a message; `item`, `call` and `thought` are what is in its text; `plan` and `step_state` are its plan.
+//! - `entry` is a message; `item`, `call` and `reasoning` are what is in its text; `plan` and `step_state` are its plan.
 //! - `layout` assigns the parts of an answer to the steps of its plan, and `segments` splits it at its items.
 //! - `groups` collapses finished items; `toggles` has what the user opened.
 

@@ -226,8 +226,8 @@ pub(crate) struct State {
     /// For text deltas that may not be stored yet: where each delta ends, in bytes of the answer's text, and its
     /// sequence number.
     delta_ends: VecDeque<(usize, i64)>,
-    /// Reasoning that may not be stored yet, with sequence numbers. `last_reasoning_seq` is the last such number, stored or
-    /// not.
+    /// Reasoning that may not be stored yet, with sequence numbers. `last_reasoning_seq` is the last such number,
+    /// stored or not.
     reasoning: VecDeque<(i64, ReasoningDelta)>,
     last_reasoning_seq: Option<i64>,
     /// The most recent snapshot, and the sequence number that was next when it was made. It lives while a subscriber

@@ -41,8 +41,8 @@ impl Journal {
         self.live.lock().get(&message_id).cloned()
     }
 
-    /// Returns the log of a turn that does not run in this process: the log that a subscriber already follows, otherwise
-    /// the result of `read`. Concurrent callers wait for the first caller's read.
+    /// Returns the log of a turn that does not run in this process: the log that a subscriber already follows,
+    /// otherwise the result of `read`. Concurrent callers wait for the first caller's read.
     pub async fn find_or_read(
         &self,
         message_id: MessageId,

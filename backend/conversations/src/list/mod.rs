@@ -141,7 +141,7 @@ impl ConversationService {
         done.map(|()| deleted)
     }
 
-    /// Hides all of a user's conversations. Counts them in `deleted`, and adds those with a turn to `claimed`.
+    /// Soft-deletes all of a user's conversations. Counts them in `deleted`, and adds those with a turn to `claimed`.
     async fn soft_delete_all(
         &self,
         user: UserId,
@@ -161,8 +161,8 @@ impl ConversationService {
         }
     }
 
-    /// Stops the turns of conversations that were just deleted, and waits until they have ended. Since the conversations
-    /// are deleted first, no new turn begins. A failure is harmless: a running turn comes to its end, and
+    /// Stops the turns of conversations that were just deleted, and waits until they have ended. Since the
+    /// conversations are deleted first, no new turn begins. A failure is harmless: a running turn comes to its end, and
     /// `turn::approval::timeout` ends a turn that waits.
     async fn end_deleted(&self, user: UserId, ids: &[ConversationId]) {
         let context = &self.context;

@@ -280,8 +280,8 @@ pub(crate) async fn select_head_in(tx: &mut Transaction, id: ConversationId, hea
 const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
      WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
 
-/// Soft-deletes a conversation: only the tool history still shows it, until it is purged. The client can use its own ID of the
-/// conversation again. Returns `false` if the user has no such conversation.
+/// Soft-deletes a conversation: only the tool history still shows it, until it is purged. The client can use its own ID
+/// of the conversation again. Returns `false` if the user has no such conversation.
 pub(crate) async fn soft_delete_conversation(
     db: &Database,
     user: UserId,
@@ -302,7 +302,8 @@ pub(crate) async fn soft_delete_conversation(
     Ok(done.rows == 1)
 }
 
-/// Soft-deletes those of `ids` that are a user's conversations, like [`soft_delete_conversation`]. Returns their number.
+/// Soft-deletes those of `ids` that are a user's conversations, like [`soft_delete_conversation`]. Returns their
+/// number.
 pub(crate) async fn soft_delete_conversations(
     db: &Database,
     user: UserId,
@@ -348,7 +349,7 @@ pub(crate) async fn is_deleted(db: &Database, id: ConversationId) -> sqlx::Resul
     Ok(count == 0)
 }
 
-/// Returns the turn that has claimed a conversation, hidden or not, and whether the turn waits for approval.
+/// Returns the turn that has claimed a conversation, deleted or not, and whether the turn waits for approval.
 pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
     // The conversation may be deleted by now.
     let row: Option<(MessageId, String)> = db

@@ -287,7 +287,7 @@ pub(crate) async fn sum_bytes_in(tx: &mut Transaction, user: UserId) -> sqlx::Re
 /// Includes deleted files, whose content is stored until they are purged.
 const SUM_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS SIGNED) FROM files WHERE user_id = ?";
 
-/// Hides a file that no message and no tool call refers to. Returns `false` if the file is in use.
+/// Soft-deletes a file that no message and no tool call refers to. Returns `false` if the file is in use.
 pub(crate) async fn soft_delete(db: &Database, id: FileId) -> sqlx::Result<bool> {
     let deleted = db
         .writer()

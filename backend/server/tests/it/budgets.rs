@@ -1,5 +1,6 @@
-//! Budgets: when they refuse turns, also for API clients, and what users see of them. `counted` has the calls that count
-//! toward budgets, and `edge` has turns that begin while little is left. `accounts::rights` says who may set budgets.
+//! Budgets: when they refuse turns, also for API clients, and what users see of them. `counted` has the calls that
+//! count toward budgets, and `edge` has turns that begin while little is left. `accounts::rights` says who may set
+//! budgets.
 
 mod counted;
 mod edge;

@@ -1,6 +1,6 @@
 //! Two servers of one database: what an admin changes on one of them applies on the other within seconds, and running
-//! turns of the other keep what they began with. `settings` has the settings of the server, `permissions` has groups and
-//! budgets, and `models` has servers that differ in their secret key or their settings file.
+//! turns of the other keep what they began with. `settings` has the settings of the server, `permissions` has groups
+//! and budgets, and `models` has servers that differ in their secret key or their settings file.
 
 mod models;
 mod permissions;

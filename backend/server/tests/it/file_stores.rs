@@ -1,5 +1,5 @@
-//! Content of files in a folder and in a bucket: downloads, deletion, checks, backups, a full disk, and a bucket that is
-//! slow or does not answer. `accounts/erasure` tests the erasure of a user's objects.
+//! Content of files in a folder and in a bucket: downloads, deletion, checks, backups, a full disk, and a bucket that
+//! is slow or does not answer. `accounts/erasure` tests the erasure of a user's objects.
 
 use std::{path::Path, time::Duration};
 
@@ -203,8 +203,8 @@ async fn launch_with_short_timeout(
     (TestApp::launch_command(engine, command.envs([STORE_TIMEOUT])), file)
 }
 
-/// Reading the whole object takes more than six seconds. The program gives up a request after one second, and after four
-/// further attempts.
+/// Reading the whole object takes more than six seconds. The program gives up a request after one second, and after
+/// four further attempts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn content_that_takes_longer_than_a_request_to_the_store_arrives_whole() {
     let (engine, model, bucket) = (Engine::sqlite(), MockLlm::start().await.unwrap(), Bucket::start());

@@ -20,7 +20,8 @@ async fn play(app: &TestApp, address: &str) -> Vec<(String, ChatEvent)> {
 }
 
 on_every_engine! {
-    /// Plays an answer that was interrupted and resumed: every event of both runs, in order, until the journal is purged.
+    /// Plays an answer that was interrupted and resumed: every event of both runs, in order, until the journal is
+    /// purged.
     async fn playback_returns_every_event_in_order(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -266,13 +266,13 @@ mod tests {
         ];
         for (value, values) in cases {
             let redacted = redact_arguments(&schema(), &format!(r#"{{"user":1,"password": {value} }}"#)).unwrap();
-            assert_eq!(redacted.text, r#"{"user":1,"password": "[redacted]" }"#, "{value}");
+            assert_eq!(redacted.text, r#"{"user":1,"password": "[hidden]" }"#, "{value}");
             assert_eq!(redacted.values, values, "{value}");
         }
         assert_eq!(redact_arguments(&schema(), r#"{"password":null,"card":null,"keys":[null]}"#), None);
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         let redacted = redact_arguments(&schema(), &format!(r#"{{"password":{deep}}}"#)).unwrap();
-        assert_eq!((redacted.text.as_str(), redacted.values.len()), (r#"{"password":"[redacted]"}"#, 1));
+        assert_eq!((redacted.text.as_str(), redacted.values.len()), (r#"{"password":"[hidden]"}"#, 1));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn ReasoningText(key: ItemKey, entry: OptionalEntry) -> impl IntoView
         complete.into_any()
     };
     view! {
-        <div class="thought-words" id=reasoning_id(key) dir="auto" data-testid="thought-words">{content}</div>
+        <div class="reasoning-words" id=reasoning_id(key) dir="auto" data-testid="thought-words">{content}</div>
     }
     .into_any()
 }

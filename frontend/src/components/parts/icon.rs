@@ -28,7 +28,7 @@ pub(crate) enum Icon {
     Pin,
     Box,
     Speech,
-    Thought,
+    Reasoning,
     Command,
     Sliders,
     Steps,
@@ -84,7 +84,7 @@ impl Icon {
             Self::Pin => "M6 2.5h4M6.5 2.5v4L4 9.5h8L9.5 6.5v-4M8 9.5v4",
             Self::Box => "M2.5 3h11v3h-11zM3.5 6v7h9V6M6.5 8.5h3",
             Self::Speech => "M2.5 3.5h11v7.5H8l-3 2.5V11H2.5z",
-            Self::Thought => "M8 2.25a4.25 4.25 0 0 0-2.5 7.7V12h5V9.95A4.25 4.25 0 0 0 8 2.25M6.25 14h3.5",
+            Self::Reasoning => "M8 2.25a4.25 4.25 0 0 0-2.5 7.7V12h5V9.95A4.25 4.25 0 0 0 8 2.25M6.25 14h3.5",
             Self::Command => "M3.5 4.5 7 8l-3.5 3.5M8.5 11.5h4",
             Self::Square => "M4.5 4.5h7v7h-7z",
         }

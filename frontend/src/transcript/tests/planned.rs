@@ -182,7 +182,7 @@ fn an_answer_that_lacks_its_requested_plan_is_recognized() {
 
 #[test]
 fn reasoning_belongs_to_the_step_in_which_it_happened() {
-    let thought = |id, offset, calls_before| {
+    let reasoning = |id, offset, calls_before| {
         let delta = "Hm".to_owned();
         ChatEvent::ReasoningDelta(ReasoningDelta {
             reasoning_id: id,
@@ -193,9 +193,9 @@ fn reasoning_belongs_to_the_step_in_which_it_happened() {
         })
     };
     let mut events = story();
-    events.insert(17, thought(3, 22, 3));
-    events.insert(9, thought(2, 6, 1));
-    events.insert(3, thought(1, 0, 0));
+    events.insert(17, reasoning(3, 22, 3));
+    events.insert(9, reasoning(2, 6, 1));
+    events.insert(3, reasoning(1, 0, 0));
     let transcript = folded(events);
     let entry = &transcript.entries()[1];
     assert_eq!(step_drawn(entry, 1), "[t1 100] One.");

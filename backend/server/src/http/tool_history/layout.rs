@@ -1,6 +1,6 @@
 //! The frame of every admin page: the header, the links, and the form in which an admin gives a reason for access. Also
-//! the HTTP handler for `/admin/tool-history.js`, the only script that the admin pages load; the pages also work without it.
-//! Its source is next to the templates.
+//! the HTTP handler for `/admin/tool-history.js`, the only script that the admin pages load; the pages also work
+//! without it. Its source is next to the templates.
 
 use std::sync::LazyLock;
 

@@ -52,8 +52,8 @@ impl Fixture {
         self.team.json(&self.admin, Method::POST, "/api/admin/models", new, 201).await;
     }
 
-    /// Asks Opal in a new conversation with this model, until the answer waits for an approval. Returns the conversation
-    /// and the call that waits.
+    /// Asks Opal in a new conversation with this model, until the answer waits for an approval. Returns the
+    /// conversation and the call that waits.
     async fn ask_opal(&self, of_conversation: Value) -> (String, i64) {
         let new = json!({"model": of_conversation});
         let made = self.team.json(&self.ann, Method::POST, "/api/conversations", new, 201).await;

@@ -1,5 +1,5 @@
-//! Added models on two servers that differ in their secret key or in their settings file, and tests of a model whose key
-//! the other server has stored.
+//! Added models on two servers that differ in their secret key or in their settings file, and tests of a model whose
+//! key the other server has stored.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -13,8 +13,8 @@ use super::server::{connect, run, url};
 /// Maximum number of databases, far more than the number of concurrent tests.
 const MAX_DATABASES: u32 = 256;
 
-/// Distance between the first keys of two tables. Keys differ between tables, as in a used database, so that a test fails
-/// if the key of one table is taken for that of another, or if it relies on keys from 1.
+/// Distance between the first keys of two tables. Keys differ between tables, as in a used database, so that a test
+/// fails if the key of one table is taken for that of another, or if it relies on keys from 1.
 const KEY_DISTANCE: usize = 100_000;
 
 /// Statements that create the rows that the migrations create.
