@@ -90,6 +90,11 @@ impl Process {
         Ok(number_after(&io, "syscr:")? + number_after(&io, "syscw:")?)
     }
 
+    /// Returns how many pages of 4 KiB it has written to files, in the page cache or beyond it.
+    pub(crate) fn pages_written(&self) -> Result<u64> {
+        Ok(number_after(&self.kernel_file("io")?, "write_bytes:")? / 4096)
+    }
+
     /// Returns the number of open files, including sockets.
     pub(crate) fn open_files(&self) -> Result<usize> {
         let path = format!("/proc/{}/fd", self.child.id());

@@ -53,6 +53,42 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   await expect(messages).toHaveCount(2 * turns);
 });
 
+test("nothing moves while messages become interactive, so a slow press has its effect", async ({ page, request }) => {
+  const address = await converse(request, 10);
+  await hold(page, "requestAnimationFrame");
+  await page.goto(address);
+  await alive(page);
+  const calls = page.locator("article").nth(1).getByTestId("tool-group");
+  await calls.hover();
+  const before = await boxOf(calls);
+  await page.mouse.down();
+  // The press loads the code of the messages, and the newest ones become interactive first.
+  await expect(page.locator("article").last()).not.toHaveAttribute("data-drawn");
+  expect(await boxOf(calls)).toEqual(before);
+  await page.mouse.up();
+  await page.evaluate(() => window.release());
+  await expect(calls).toHaveAttribute("aria-expanded", "true");
+  await mounted(page);
+  await expect(page.getByTestId("show-earlier")).toHaveCount(0);
+});
+
+test("a press at the moment a message becomes interactive has its effect", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  await page.addInitScript(() => {
+    const listen = EventTarget.prototype.addEventListener;
+    EventTarget.prototype.addEventListener = function (...given: Parameters<typeof listen>) {
+      listen.apply(this, given);
+      if (given[0] !== "click" || !(this instanceof HTMLElement) || !this.matches("article")) return;
+      this.querySelector<HTMLElement>("[data-testid=tool-group]")?.click();
+    };
+  });
+  await page.goto(address);
+  await mounted(page);
+  const calls = page.getByTestId("tool-group");
+  await expect(calls).toHaveAttribute("aria-expanded", "true");
+  await expect(page.getByTestId("tool-call").first()).toBeVisible();
+});
+
 test("the messages and the message field that the server rendered never leave the document", async ({ page, request }) => {
   const address = await converse(request, 3);
   const release = await holdProgram(page);

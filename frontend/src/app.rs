@@ -58,7 +58,8 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 ///
 /// - It scrolls a conversation to its newest message. Otherwise the browser would lay out and briefly show the top,
 ///   too.
-/// - It enables the message field, which stays disabled without scripts. Text that the user enters before the page is
+/// - It enables the message field, which stays disabled without scripts, and focuses it unless the user is already
+///   somewhere else. Text that the user enters before the page is
 ///   interactive is stored as a draft. The page attaches to the field, and sends the text if the user asked for that
 ///   (`browser::take_field`). If the page cannot be loaded, the text can be edited again.
 /// - It keeps the buttons that the user presses before their part of the page is interactive, and presses them once it
@@ -125,7 +126,7 @@ fn before_paint(address: Address, user: i64) -> String {
          hear(field.form, 'submit', event => {{ event.preventDefault(); mark(true); }});\
          field.value = (storage?.getItem('{kept}') ?? '').replace(/^[^ ]* /, ''); show();\
          field.disabled = false;\
-         if (!byFinger) field.focus({{ preventScroll: true }}); }} }}"
+         if (!byFinger && document.activeElement === document.body) field.focus({{ preventScroll: true }}); }} }}"
     )
 }
 

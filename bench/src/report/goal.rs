@@ -15,18 +15,22 @@ enum Bound {
 fn bounds(measure: Measure) -> Vec<Bound> {
     use Bound::{Absolute, Times};
     match measure {
-        Measure::TurnTtft => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
-        Measure::TurnTtft32 => vec![Times(1.0 / 12.0, Kind::LangGraph)],
-        Measure::TurnReadsAndWrites | Measure::Growth(..) => Vec::new(),
+        Measure::TurnTtft => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(2.0, Kind::Floor)],
+        Measure::TurnTtft32 => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(6.0, Kind::Floor)],
+        Measure::TurnReadsAndWrites
+        | Measure::TurnPages
+        | Measure::TokenSwitches
+        | Measure::TokenReadsAndWrites
+        | Measure::Growth(..) => Vec::new(),
         Measure::TurnStatements => vec![Absolute(15.0)],
         Measure::TurnTransactions => vec![Absolute(3.0)],
         Measure::ToolTurns => vec![Times(0.65, Kind::Floor)],
         Measure::TransitP99 => vec![Times(0.01, Kind::LangGraph), Times(2.0, Kind::Pump)],
         Measure::TransitMax | Measure::TurnSwitches => vec![Absolute(20.0)],
         Measure::CpuPerToken => vec![Times(0.1, Kind::LangGraph), Times(2.0, Kind::Pump)],
-        Measure::LoadMemory => vec![Times(1.0 / 7.0, Kind::LangGraph)],
+        Measure::LoadMemory => vec![Absolute(40.0)],
         Measure::SaturatedTokens => vec![Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
-        Measure::IdleStream => vec![Absolute(11.0)],
+        Measure::IdleStream => vec![Absolute(9.0)],
         Measure::PersistTax | Measure::HistoryMiddle => vec![Absolute(1.1)],
         Measure::ProgramCost => vec![Absolute(1.2)],
         Measure::Search(..) => vec![Absolute(200.0)],
@@ -60,7 +64,7 @@ mod tests {
         let mut figures = Figures::default();
         figures.add(Measure::TurnTtft, Kind::LangGraph, 24.0);
         assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Sqlite), Some(2.0));
-        figures.add(Measure::TurnTtft, Kind::Floor, 1.0);
+        figures.add(Measure::TurnTtft, Kind::Floor, 0.8);
         assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Sqlite), Some(1.6));
         assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Floor), None);
         figures.add(Measure::SaturatedTokens, Kind::LangGraph, 100.0);

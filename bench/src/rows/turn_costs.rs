@@ -1,5 +1,5 @@
-//! Counts what a turn with a tool call costs besides time: thread switches, calls of `read` and `write`, and
-//! statements and transactions of the database.
+//! Counts what a turn with a tool call costs besides time: thread switches, calls of `read` and `write`, pages written
+//! to files, and statements and transactions of the database.
 
 use anyhow::{Context as _, Result};
 use reqwest::Client;
@@ -20,6 +20,7 @@ const WARM_UP: usize = 5;
 struct Counts {
     switches: u64,
     reads_and_writes: u64,
+    pages: u64,
     /// Statements and transactions, if the server counts them.
     database: Option<(f64, f64)>,
 }
@@ -29,6 +30,7 @@ impl Counts {
         Ok(Self {
             switches: peer.process.thread_switches()?,
             reads_and_writes: peer.process.reads_and_writes()?,
+            pages: peer.process.pages_written()?,
             database: database_counts(peer, client).await?,
         })
     }
@@ -55,6 +57,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let mut taken = vec![
         (Measure::TurnSwitches, of_turn(before.switches, after.switches)),
         (Measure::TurnReadsAndWrites, of_turn(before.reads_and_writes, after.reads_and_writes)),
+        (Measure::TurnPages, of_turn(before.pages, after.pages)),
     ];
     if let (Some(before), Some(after)) = (before.database, after.database) {
         taken.push((Measure::TurnStatements, per(after.0 - before.0, turns)));

@@ -21,7 +21,12 @@ mod slots;
 mod state;
 pub(crate) mod tool_call_details;
 
-use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Deref,
+    sync::Arc,
+    time::Duration,
+};
 
 use leptos::{
     prelude::*,
@@ -50,7 +55,7 @@ use crate::{
     },
     models::Models,
     reactive::{effect, memo},
-    transcript::{Entry, ExpandAll},
+    transcript::{Entry, ExpandAll, Toggles},
 };
 
 /// A message of the page: its state, and its place in the document.
@@ -332,12 +337,20 @@ impl Placed {
     /// Pairs the server's HTML with the nodes that it was written from. If they do not match, the content is drawn
     /// again.
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
+        // What the user has done since is not in the server's HTML: a press may be carried out before this first drawing.
         let sent = Live {
             draws_all: true,
             expand_all: ExpandAll::default(),
+            toggles: Toggles::default(),
+            opened_groups: BTreeSet::new(),
+            is_unfolded: false,
+            is_edited: false,
+            is_explained: false,
+            is_reason_asked: false,
+            is_menu_open: false,
+            copied: None,
             times: Arc::default(),
             clocks: Clocks::default(),
-            is_edited: false,
             ..live.clone()
         };
         let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };

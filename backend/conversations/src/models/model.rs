@@ -22,6 +22,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// Creates a model that answers through `client`.
+    #[cfg(test)]
+    pub(crate) fn with_client(entry: &ModelEntry, client: Arc<dyn ModelClient>) -> Result<Self, ConnectError> {
+        Ok(Self { client, ..Self::connect(entry)? })
+    }
+
     /// Creates the clients of a model. Sends no requests.
     pub(crate) fn connect(entry: &ModelEntry) -> Result<Self, ConnectError> {
         let client = entry.connect()?;

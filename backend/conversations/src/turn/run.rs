@@ -320,14 +320,17 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, sync::Arc};
+    use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
     use futures_util::FutureExt as _;
     use tallybook_accounts::{UserId, UserPermissions};
-    use tallybook_protocol::AnswerMode;
+    use tallybook_database::select;
+    use tallybook_llm::{ModelClient, ModelRequest, ModelStream};
+    use tallybook_protocol::{AnswerMode, ModelInfo};
 
     use crate::{
         admission::RequestLimits,
+        models::{Model, ModelChoice, ModelEntry},
         store::turn_settings::TurnSettings,
         turn::{
             run::{RunParams, Turn},
@@ -335,10 +338,21 @@ mod tests {
         },
     };
 
-    /// A panic drops the future of the turn, as this test does at its first await point.
-    #[tokio::test]
-    async fn a_turn_that_panics_is_unregistered() {
-        let fixture = Fixture::set_up().await;
+    /// A client with a bug.
+    struct Panics(ModelInfo);
+
+    impl ModelClient for Panics {
+        fn info(&self) -> &ModelInfo {
+            &self.0
+        }
+
+        fn stream(&self, _: ModelRequest) -> ModelStream {
+            panic!("this client has a bug")
+        }
+    }
+
+    /// Begins a turn that `model` will answer.
+    async fn begin(fixture: &Fixture, model: Arc<Model>) -> Turn {
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
@@ -352,7 +366,7 @@ mod tests {
             limits: RequestLimits { settings: context.changeable(), groups: Vec::new() },
             conversation_id: fixture.conversation_id,
             rows,
-            model: context.models.default_model(),
+            model,
             settings: TurnSettings {
                 instructions: String::new(),
                 disabled_tools: BTreeSet::new(),
@@ -362,7 +376,36 @@ mod tests {
             mode: AnswerMode::React,
             question: None,
         };
-        let turn = Turn { context: Arc::clone(&context), params, log: Arc::clone(&log), cancel };
+        Turn { context, params, log, cancel }
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_panics_fails_and_the_conversation_continues() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let entry = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
+        let info = ModelInfo { provider: "demo".to_owned(), model: "demo".to_owned() };
+        let model = Model::with_client(&entry, Arc::new(Panics(info))).unwrap();
+        let turn = begin(&fixture, Arc::new(model)).await;
+        let (rows, log) = (turn.params.rows, Arc::clone(&turn.log));
+        turn.run().await;
+        assert!(!context.running.contains(rows.assistant_message_id) && log.has_ended());
+        let stored = context.db.reader().query(select!("SELECT status, error_code FROM messages WHERE id = ?"));
+        let stored: (String, Option<String>) = stored.bind(rows.assistant_message_id).fetch_one().await.unwrap();
+        assert_eq!(stored, ("failed".to_owned(), Some("internal".to_owned())));
+        // The turn no longer claims the conversation, so the next one can begin.
+        begin(&fixture, context.models.default_model()).await.run().await;
+        let count = select!("SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'complete'");
+        assert_eq!(context.db.reader().query(count).fetch_value::<i64>().await.unwrap(), 1);
+    }
+
+    /// If the server drops the future of a turn, nothing but the stored row remains of it.
+    #[tokio::test]
+    async fn a_turn_whose_future_is_dropped_is_unregistered() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let turn = begin(&fixture, context.models.default_model()).await;
+        let (rows, log) = (turn.params.rows, Arc::clone(&turn.log));
         let mut run = Box::pin(turn.run());
         assert!((&mut run).now_or_never().is_none(), "the turn reads its history first");
         assert!(context.running.contains(rows.assistant_message_id) && !log.has_ended());

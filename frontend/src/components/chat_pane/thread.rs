@@ -83,10 +83,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     });
     let has_messages = memo(move |_| ids.with(|ids| !ids.is_empty()) || session.unstored.with(Option::is_some));
     let is_loading = memo(move |_| session.is_loading());
-    // The server-rendered button stays visible until the conversation is loaded.
-    let server_drew_earlier = browser::drawn_by_server(EARLIER_ID).is_some_and(|place| place.child_element_count() > 0);
-    let has_earlier =
-        memo(move |_| session.transcript.with(Transcript::has_earlier) || (server_drew_earlier && is_loading.get()));
+    let is_attached = RwSignal::new(!is_drawn);
+    let has_earlier = has_earlier(session, is_attached);
     let is_empty =
         memo(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
 
@@ -106,7 +104,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let following = Following::new(server_drew.as_ref(), area, room, is_greeting);
     follow_new_text(session, following);
     reveal_what_is_gone_to(session, following.is_on);
-    after_earlier_messages(session, is_loading, area);
+    after_earlier_messages(session, is_loading, is_attached, area);
     measure(session, ids, room, area, following.is_on);
     hear_commands(area, session);
     let earlier = view! {
@@ -241,16 +239,30 @@ fn hear_commands(area: NodeRef<html::Div>, session: Session) {
     });
 }
 
+/// Returns `true` while the button for earlier messages is shown. Until the page is attached to all server-rendered
+/// messages, the transcript grows by earlier ones. A button above them that the server did not draw would move what the
+/// user reads.
+fn has_earlier(session: Session, is_attached: RwSignal<bool>) -> Memo<bool> {
+    let server_drew_it = browser::drawn_by_server(EARLIER_ID).is_some_and(|place| place.child_element_count() > 0);
+    memo(move |_| if is_attached.get() { session.transcript.with(Transcript::has_earlier) } else { server_drew_it })
+}
+
 /// Removes the server-rendered messages that the page did not adopt, once all messages are mounted. If the user
 /// scrolled to the first one meanwhile, loads earlier ones.
-fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRef<html::Div>) {
+fn after_earlier_messages(
+    session: Session,
+    is_loading: Memo<bool>,
+    is_attached: RwSignal<bool>,
+    area: NodeRef<html::Div>,
+) {
     Effect::new(move |were_coming: Option<bool>| {
         let earlier = session.earlier.get();
         if !is_loading.get() && earlier != Loading::Running {
-            spawn_local(async {
+            spawn_local(async move {
                 tick().await;
                 browser::replace_stale();
                 browser::remove_stale();
+                is_attached.try_set(true);
                 browser::replay_presses();
             });
         }
