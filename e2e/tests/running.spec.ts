@@ -94,6 +94,8 @@ test("a conversation that was deleted before its renaming does not block other u
   const row = rowOf(page, `${page.url()}c/${gone}`);
   await expect(row.getByTestId("row-menu")).toBeEnabled();
   await row.getByTestId("row-menu").press("Enter");
+  // The press may wait for the code of the list.
+  await expect(page.getByTestId("rename")).toBeVisible();
   await request.delete(`/api/conversations/${gone}`);
   await expect(row).toHaveCount(0);
   await page.getByTestId("rename").press("Enter");

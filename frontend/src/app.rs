@@ -59,9 +59,9 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 /// - It scrolls a conversation to its newest message. Otherwise the browser would lay out and briefly show the top,
 ///   too.
 /// - It enables the message field, which stays disabled without scripts, and focuses it unless the user is already
-///   somewhere else. Text that the user enters before the page is
-///   interactive is stored as a draft. The page attaches to the field, and sends the text if the user asked for that
-///   (`browser::take_field`). If the page cannot be loaded, the text can be edited again.
+///   somewhere else. Text that the user enters before the page is interactive is stored as a draft. The page attaches to
+///   the field, and sends the text if the user asked for that (`browser::take_field`). If the page cannot be loaded, the
+///   text can be edited again.
 /// - It keeps the buttons that the user presses before their part of the page is interactive, and presses them once it
 ///   is, in the same order. If the part was built again, the button in the same place with the same name is pressed.
 ///   A menu that the user closes in the meantime is not reopened. The button that attaches files works at once.

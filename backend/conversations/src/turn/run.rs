@@ -388,13 +388,13 @@ mod tests {
         let model = Model::with_client(&entry, Arc::new(Panics(info))).unwrap();
         let turn = begin(&fixture, Arc::new(model)).await;
         let (rows, log) = (turn.params.rows, Arc::clone(&turn.log));
-        turn.run().await;
+        Box::pin(turn.run()).await;
         assert!(!context.running.contains(rows.assistant_message_id) && log.has_ended());
         let stored = context.db.reader().query(select!("SELECT status, error_code FROM messages WHERE id = ?"));
         let stored: (String, Option<String>) = stored.bind(rows.assistant_message_id).fetch_one().await.unwrap();
         assert_eq!(stored, ("failed".to_owned(), Some("internal".to_owned())));
         // The turn no longer claims the conversation, so the next one can begin.
-        begin(&fixture, context.models.default_model()).await.run().await;
+        Box::pin(begin(&fixture, context.models.default_model()).await.run()).await;
         let count = select!("SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'complete'");
         assert_eq!(context.db.reader().query(count).fetch_value::<i64>().await.unwrap(), 1);
     }
