@@ -152,15 +152,17 @@ impl Database {
     }
 
     async fn begin_with(&self, mysql: &'static str) -> sqlx::Result<Transaction> {
+        // Boxed, because beginning may open a connection. In a release build, the future for that takes 36 KB, and every
+        // future that begins a transaction would contain it.
         let Writer { pool, counts } = &self.writer;
         let open = match pool {
             Writers::MySql(pool, permits) => {
                 let permit = acquire_write_permit(permits).await?;
-                let begin = pool.begin_with(mysql);
+                let begin = Box::pin(pool.begin_with(mysql));
                 Open::MySql(with_timeout(STATEMENT_TIMEOUT, begin).await.map_err(before_commit)?, permit)
             }
             Writers::Sqlite(pool) => {
-                let begin = pool.begin_with("BEGIN IMMEDIATE");
+                let begin = Box::pin(pool.begin_with("BEGIN IMMEDIATE"));
                 Open::Sqlite(with_timeout(WRITER_QUEUE_TIMEOUT + STATEMENT_TIMEOUT, begin).await?)
             }
         };
