@@ -393,7 +393,7 @@ mod tests {
         let stored = context.db.reader().query(select!("SELECT status, error_code FROM messages WHERE id = ?"));
         let stored: (String, Option<String>) = stored.bind(rows.assistant_message_id).fetch_one().await.unwrap();
         assert_eq!(stored, ("failed".to_owned(), Some("internal".to_owned())));
-        // The turn no longer claims the conversation, so the next one can begin.
+        // The turn no longer claims the conversation, so another turn can begin.
         Box::pin(begin(&fixture, context.models.default_model()).await.run()).await;
         let count = select!("SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'complete'");
         assert_eq!(context.db.reader().query(count).fetch_value::<i64>().await.unwrap(), 1);
