@@ -21,12 +21,7 @@ mod slots;
 mod state;
 pub(crate) mod tool_call_details;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Deref,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 
 use leptos::{
     prelude::*,
@@ -55,7 +50,7 @@ use crate::{
     },
     models::Models,
     reactive::{effect, memo},
-    transcript::{Entry, ExpandAll, Toggles},
+    transcript::Entry,
 };
 
 /// A message of the page: its state, and its place in the document.
@@ -338,21 +333,9 @@ impl Placed {
     /// again.
     fn adopt(&mut self, message: &MessageView, entry: &Entry, live: &Live) {
         // What the user has done since is not in the server's HTML: a press may be carried out before this first drawing.
-        let sent = Live {
-            draws_all: true,
-            expand_all: ExpandAll::default(),
-            toggles: Toggles::default(),
-            opened_groups: BTreeSet::new(),
-            is_unfolded: false,
-            is_edited: false,
-            is_explained: false,
-            is_reason_asked: false,
-            is_menu_open: false,
-            copied: None,
-            times: Arc::default(),
-            clocks: Clocks::default(),
-            ..live.clone()
-        };
+        let Live { has_actions, recovery, is_stopping, has_models, context, heard_ms, .. } = live.clone();
+        let server = Live { draws_all: true, ..Live::default() };
+        let sent = Live { has_actions, recovery, is_stopping, has_models, context, heard_ms, ..server };
         let view = View { id: message.state.id, entry, text: message.state.text, files: OWN_FILES, live: Some(&sent) };
         // The document's script wrote it. It is written again in this task.
         for place in elements(&self.article, &format!(".when[{MS}]")) {
